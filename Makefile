@@ -1,0 +1,53 @@
+# `make demo` and `make test` do all set-up themselves: a virtual environment with pinned versions, made once.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check format bench clean
+
+help:
+	@echo "make demo       the main job on the embedded default"
+	@echo "make test       the tests (set-up included)"
+	@echo "make test-slow  theory tests over simulated worlds, and speed"
+	@echo "make check      formatting, lint, types, imports between rooms"
+	@echo "make bench      the statistics benchmarks"
+	@echo "make format     format the code"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "recap needs Python 3.11 or newer: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.core
+
+demo: $(VENV)/.core
+	$(BIN)/recap demo --out recap-demo
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -m "not slow" -n 2
+
+test-slow: $(VENV)/.dev
+	$(BIN)/pytest -m slow -n 2
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/statistics.py
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format src tests benchmarks
+	$(BIN)/ruff check --fix src tests benchmarks
+
+clean:
+	rm -rf $(VENV) recap-demo dist build .pytest_cache .ruff_cache .hypothesis

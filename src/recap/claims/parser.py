@@ -1,0 +1,128 @@
+"""From a question or statement to the relation it asserts. What is not understood is refused, never guessed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from recap.claims.lexicon import Lexicon, Match, default_lexicon
+from recap.errors import RecapError, quoted
+
+
+class NoRelationError(RecapError):
+    """The text does not assert exactly one known relation between two named things."""
+
+    def __init__(self, text: str, why: str) -> None:
+        super().__init__(f"no spatial relation found in {quoted(text)}: {why}")
+        self.why = why
+
+
+@dataclass(frozen=True)
+class Statement:
+    """`subject relation object`, as somebody said it: nothing canonicalised yet."""
+
+    subject: str
+    relation: str
+    object: str
+    family: str
+    phrase: str
+    is_question: bool
+
+
+def parse(text: str, lexicon: Lexicon | None = None, *, phrase: str | None = None) -> Statement:
+    """The one spatial relation that a question or statement is about.
+
+    `phrase` says which words are the relation, where a dataset's own field tells; then no other is looked for.
+
+    >>> s = parse("Is the mug to the left of the laptop?")
+    >>> (s.subject, s.relation, s.object)
+    ('mug', 'left_of', 'laptop')
+    """
+    return _Parser(lexicon or default_lexicon(), text, phrase).statement()
+
+
+class _Parser:
+    def __init__(self, lexicon: Lexicon, text: str, phrase: str | None) -> None:
+        self.lexicon = lexicon
+        self.text = text
+        self.phrase = phrase
+
+    def refuse(self, why: str) -> NoRelationError:
+        return NoRelationError(self.text, why)
+
+    def statement(self) -> Statement:
+        body, is_question = self._body()
+        match = self._one_match(body)
+        subject = self._noun_phrase(self._strip_tail(body[: match.start]), "before", match)
+        obj = self._noun_phrase(body[match.end :], "after", match)
+        places = self.lexicon.refuse["not_objects"]
+        if match.relation in ("inside", "on"):
+            places |= self.lexicon.refuse["scenes"]
+        if obj.lower() in places:
+            raise self.refuse(f'"{obj}" is a place in the picture, not a second object')
+        family = self.lexicon.families[match.relation]
+        return Statement(subject, match.relation, obj, family, match.phrase, is_question)
+
+    def _body(self) -> tuple[str, bool]:
+        """The sentence without its frames and its opening verb, and whether it asked."""
+        body = " ".join(self.text.replace("\u2019", "'").split()).strip(" \"'“”‘")
+        previous = None
+        while body != previous:
+            previous = body
+            body = self.lexicon.frames_after.sub("", self.lexicon.frames_before.sub("", body))
+        asked = body.endswith("?")
+        body = body.rstrip(" ?.!")
+        if not body:
+            raise self.refuse("there is nothing to read")
+        if re.search(r"[?.!;]\s", body):
+            raise self.refuse("it holds more than one sentence")
+        first, _, rest = body.partition(" ")
+        opener = first.lower()
+        if "n't" in body.lower() or self._words(body) & self.lexicon.refuse["negations"]:
+            raise self.refuse("it is negated; ask the positive question")
+        if opener in self.lexicon.refuse["openers"]:
+            raise self.refuse(f'a question that opens with "{first}" has no yes/no relation')
+        if opener in ("is", "are", "was", "were"):
+            return re.sub(r"^there\s+", "", rest, flags=re.IGNORECASE), True
+        if opener in ("does", "do", "did"):
+            return rest, True
+        return re.sub(r"^there\s+(?:is|are|was|were)\s+", "", body, flags=re.IGNORECASE), asked
+
+    def _one_match(self, body: str) -> Match:
+        matches = self.lexicon.find(body, self.phrase)
+        if not matches:
+            raise self.refuse("it holds no relation phrase")
+        if len(matches) > 1:
+            named = " and ".join(f'"{m.phrase}"' for m in matches)
+            raise self.refuse(f"it holds several ({named}); ask about one at a time")
+        return matches[0]
+
+    def _strip_tail(self, before: str) -> str:
+        """Copulas, position verbs and plain adverbs say nothing more about the relation than its phrase does."""
+        strip = self.lexicon.strip
+        tail = strip["copulas"] | strip["positions"] | strip["adverbs"]
+        words = before.split()
+        while words and words[-1].lower().strip(",") in tail:
+            words.pop()
+        return " ".join(words)
+
+    def _noun_phrase(self, part: str, side: str, match: Match) -> str:
+        words = part.replace(",", " , ").split()
+        while words and words[0].lower() in self.lexicon.strip["determiners"]:
+            words.pop(0)
+        if not words:
+            raise self.refuse(f'no object is named {side} "{match.phrase}"')
+        lowered = [word.lower() for word in words]
+        for kind in ("not_nouns", "quantifiers", "hedges"):
+            for word, low in zip(words, lowered, strict=True):
+                if low in self.lexicon.refuse[kind]:
+                    raise self.refuse(f'"{word}" leaves open what is meant {side} "{match.phrase}"')
+        determiners = "|".join(self.lexicon.strip["determiners"])
+        joined = re.search(rf",|\band (?:{determiners})\b|^and\b|\band$", " ".join(lowered))
+        if joined:
+            raise self.refuse(f'more than one object is named {side} "{match.phrase}"')
+        return " ".join(words)
+
+    @staticmethod
+    def _words(body: str) -> set[str]:
+        return set(re.findall(r"[\w'-]+", body.lower()))

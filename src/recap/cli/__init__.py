@@ -1,0 +1,1 @@
+"""The command line: one thin module per command. Heavy imports stay inside the commands, so that help is quick."""

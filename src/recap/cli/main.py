@@ -1,0 +1,71 @@
+"""The `recap` command, and the one place where errors become a line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+import recap
+from recap.cli import calibrate, data, decide, demo, evaluate, graph, parse, score
+from recap.errors import RecapError
+
+app = typer.Typer(
+    name="recap",
+    help="Audit yes/no answers of vision-language models about where things are.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Start with: recap demo. Every command has --help with an example.",
+)
+NAMES = {"allow_extra_args": True}
+"""`--risk NAME…` takes several names after one option; what is left over is read as more of them."""
+
+app.command("demo")(demo.run)
+app.command("parse")(parse.run)
+app.command("score", context_settings=NAMES)(score.run)
+app.command("calibrate")(calibrate.run)
+app.command("decide")(decide.run)
+app.command("evaluate", context_settings=NAMES)(evaluate.run)
+app.add_typer(data.app, name="data")
+app.add_typer(graph.app, name="graph")
+
+
+@app.callback()
+def top(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """Audit yes/no answers of vision-language models about where things are."""
+    if version:
+        typer.echo(f"recap {recap.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main() -> None:
+    """Run, and end every failure a user can cause with one clear line on stderr and code 2."""
+    try:
+        code = app(standalone_mode=False)
+    except RecapError as error:
+        code = _complain(str(error))
+    except typer.TyperException as error:
+        code = _complain(error.format_message())
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("recap: stopped", err=True)
+        code = 130
+    except BrokenPipeError:
+        # The reader (`recap score … | head`) has enough. Give the interpreter nothing left to flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(message: str) -> int:
+    typer.echo("recap: " + " ".join(message.split()), err=True)
+    return 2

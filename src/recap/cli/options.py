@@ -1,0 +1,17 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Table = Annotated[Path, typer.Argument(metavar="TABLE", help="Margin table (.jsonl or .parquet).", show_default=False)]
+GraphFile = Annotated[
+    Path | None, typer.Option("--graph", metavar="FILE", help="Your own relation graph.", show_default="the paper's")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Force = Annotated[bool, typer.Option("--force", help="Use a policy of another graph or model all the same.")]
+Level = Annotated[float, typer.Option("--level", help="Joint confidence level of the gate's two bounds.")]
+Coverage = Annotated[float, typer.Option("--coverage", "-c", help="Share of answers to accept.")]

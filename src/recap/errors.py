@@ -1,0 +1,22 @@
+"""The one error a user may see: a single clear line that says what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RecapError(ValueError):
+    """Bad input, told in one line. The command line prints it and exits with code 2."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean "label"?` when a known word is close to this one, else nothing."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.75)
+    return f'; did you mean "{close[0]}"?' if close else ""
+
+
+def quoted(text: str, limit: int = 80) -> str:
+    """The text in quotes, on one line, cut where it is long: errors stay one readable line."""
+    flat = " ".join(text.split())
+    return f'"{flat}"' if len(flat) <= limit else f'"{flat[: limit - 1]}…"'

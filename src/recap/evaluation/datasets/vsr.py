@@ -1,0 +1,35 @@
+"""VSR, random split: one caption per row with its relation field, true or false of a COCO image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from recap.claims import default_lexicon, parse
+from recap.errors import RecapError
+from recap.evaluation.datasets.item import Item, Loaded
+from recap.evaluation.datasets.reading import find_file, validated_lines
+
+LAYOUTS = ("random/test.jsonl", "test.jsonl", "splits/random/test.jsonl", "data/splits/random/test.jsonl")
+
+
+class _Row(BaseModel):
+    image: str
+    caption: str
+    label: int
+    relation: str
+
+
+def load_vsr(root: Path) -> Loaded:
+    """The random test split: 2,195 statements. The relation field decides, never the caption, which over-matches."""
+    source = find_file(root, LAYOUTS)
+    lexicon = default_lexicon()
+    items: list[Item] = []
+    for place, row in validated_lines(source, _Row):
+        if lexicon.relation_of(row.relation) is None:
+            raise RecapError(f'{source}:{place}: relation "{row.relation}" is not one that VSR uses')
+        statement = parse(row.caption, lexicon, phrase=row.relation)
+        label = "yes" if row.label == 1 else "no"
+        items.append(Item(f"vsr-{place}", "vsr", row.image, row.image, statement, label))
+    return Loaded(tuple(items))

@@ -1,0 +1,51 @@
+"""Everything that is reported of one risk on one set of rows."""
+
+from __future__ import annotations
+
+from recap.statistics import (
+    accuracy,
+    augrc,
+    aurc,
+    auroc,
+    average_precision,
+    errors,
+    false_negative_rate,
+    hallucination_fpr,
+    hallucinations,
+    share,
+)
+from recap.table import Bools, Floats
+
+METRICS = {
+    "coverage": "share of answers accepted",
+    "acc": "accuracy of the accepted",
+    "hfpr": "predicted-yes share among accepted negatives",
+    "fnr": "predicted-no share among accepted positives",
+    "err_auc": "AUROC against wrong answers",
+    "hall_auc": "AUROC against false assertions",
+    "ap": "average precision against false assertions",
+    "prevalence": "share of false assertions, which a random order gives as AP",
+    "aurc": "mean selective error over all coverages",
+    "augrc": "mean generalised risk over all coverages",
+    "coverage_yes": "share accepted among true statements",
+    "coverage_no": "share accepted among false statements",
+}
+
+
+def measure(risk: Floats, accepted: Bools, yes: Bools, positive: Bools) -> dict[str, float]:
+    """All metrics of a risk and the set it accepts. NaN where one has no value on these rows."""
+    wrong, hallucinated = errors(yes, positive), hallucinations(yes, positive)
+    return {
+        "coverage": float(accepted.mean()),
+        "acc": accuracy(accepted, yes, positive),
+        "hfpr": hallucination_fpr(accepted, yes, positive),
+        "fnr": false_negative_rate(accepted, yes, positive),
+        "err_auc": auroc(risk, wrong),
+        "hall_auc": auroc(risk, hallucinated),
+        "ap": average_precision(risk, hallucinated),
+        "prevalence": float(hallucinated.mean()),
+        "aurc": aurc(risk, wrong),
+        "augrc": augrc(risk, wrong),
+        "coverage_yes": share(accepted, positive),
+        "coverage_no": share(accepted, ~positive),
+    }

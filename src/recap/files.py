@@ -1,0 +1,55 @@
+"""Files are read with errors a user can act on, and written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from typing import IO
+
+from recap.errors import RecapError
+
+
+@contextlib.contextmanager
+def reading(path: Path, what: str) -> Generator[None]:
+    """Turns the operating system's refusals while reading `path` into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RecapError(f"{path}: cannot read the {what}: {reason}") from None
+    except UnicodeDecodeError:
+        raise RecapError(f"{path}: cannot read the {what}: it is not UTF-8 text") from None
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | Path) -> Generator[IO[bytes]]:
+    """A binary file that appears under `path` only when the block ends well: no half-written output, ever."""
+    target = Path(path)
+    temporary: str | None = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, target)
+        temporary = None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RecapError(f"{target}: cannot write: {reason}") from None
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a whole text file atomically."""
+    with atomic_write(path) as stream:
+        stream.write(text.encode())

@@ -1,0 +1,32 @@
+"""Policy: calibration CDFs, the threshold, the gate, the fallback, the staged variant, and the frozen policy file."""
+
+from recap.policy.decide import Decision, calibrate_table, check_policy, decide, labelled_rows
+from recap.policy.file import load_policy, policy_json, save_policy
+from recap.policy.gate import Gate, confidence_gate
+from recap.policy.policy import CONFIDENCE, IMG, MODES, SELECTOR, STAGED, Applied, Policy, Staged, calibrate
+from recap.policy.reason import Witness
+from recap.policy.scores import Scores
+
+__all__ = [
+    "CONFIDENCE",
+    "IMG",
+    "MODES",
+    "SELECTOR",
+    "STAGED",
+    "Applied",
+    "Decision",
+    "Gate",
+    "Policy",
+    "Scores",
+    "Staged",
+    "Witness",
+    "calibrate",
+    "calibrate_table",
+    "check_policy",
+    "confidence_gate",
+    "decide",
+    "labelled_rows",
+    "load_policy",
+    "policy_json",
+    "save_policy",
+]

@@ -1,0 +1,85 @@
+"""The gate: is plain confidence good enough to keep as a veto? Decided on calibration labels alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from recap.policy.scores import Scores
+from recap.statistics import (
+    DRAWS,
+    SEED,
+    auroc,
+    draw_units,
+    hallucination_fpr,
+    hallucinations,
+    resample_auroc,
+    resample_share,
+)
+
+HFPR_LIMIT = 0.5
+"""Fewer than half of the negative claims may be asserted."""
+AUC_LIMIT = 0.5
+"""Chance ranking."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Two one-sided bootstrap bounds, and whether both lie on the right side of their limits."""
+
+    hfpr: float
+    hfpr_upper: float
+    hall_auc: float
+    hall_auc_lower: float
+    level: float
+    draws: int
+    seed: int
+    undefined: int
+    """draws in which a metric had no value; each counts as the worst value it could have had"""
+
+    @property
+    def eligible(self) -> bool:
+        """Whether confidence may stay as a veto."""
+        return self.hfpr_upper < HFPR_LIMIT and self.hall_auc_lower > AUC_LIMIT
+
+    @property
+    def verdict(self) -> str:
+        """The same in words."""
+        if self.eligible:
+            return (
+                f"confidence stays as a veto: direct H-FPR is at most {self.hfpr_upper:.3f} < {HFPR_LIMIT} "
+                f"and confidence Hall-AUC at least {self.hall_auc_lower:.3f} > {AUC_LIMIT}"
+            )
+        failed: list[str] = []
+        if not self.hfpr_upper < HFPR_LIMIT:
+            failed.append(f"direct H-FPR may be {self.hfpr_upper:.3f} ≥ {HFPR_LIMIT}")
+        if not self.hall_auc_lower > AUC_LIMIT:
+            failed.append(f"confidence Hall-AUC may be {self.hall_auc_lower:.3f} ≤ {AUC_LIMIT}")
+        return "relation evidence alone: " + " and ".join(failed)
+
+
+def confidence_gate(scores: Scores, level: float = 0.95, draws: int = DRAWS, seed: int = SEED) -> Gate:
+    """Test confidence on calibration rows inside the graph.
+
+    Units are resampled whole; each bound is one-sided at 1 − (1 − level)/2 (Bonferroni), so both hold jointly at
+    `level`. A draw without negatives, or without anything to rank, counts against eligibility.
+    """
+    everyone = np.ones(len(scores), dtype=bool)
+    negative, hallucinated = ~scores.positive, hallucinations(scores.yes, scores.positive)
+    counts = draw_units(scores.n_units, draws, seed)
+    hfpr = resample_share(scores.yes, negative, scores.units, counts)
+    auc = resample_auroc(scores.confidence, hallucinated, scores.units, counts)
+    undefined = int((np.isnan(hfpr) | np.isnan(auc)).sum())
+    tail = (1 - level) / 2
+    return Gate(
+        hfpr=hallucination_fpr(everyone, scores.yes, scores.positive),
+        hfpr_upper=float(np.quantile(np.where(np.isnan(hfpr), 1.0, hfpr), 1 - tail)),
+        hall_auc=auroc(scores.confidence, hallucinated) if len(scores) else math.nan,
+        hall_auc_lower=float(np.quantile(np.where(np.isnan(auc), 0.0, auc), tail)),
+        level=level,
+        draws=draws,
+        seed=seed,
+        undefined=undefined,
+    )

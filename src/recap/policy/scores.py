@@ -1,0 +1,58 @@
+"""What calibration and decision work on: each row's confidence risk, relation risk, answer, truth and unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recap.risks import compute
+from recap.table import Bools, Floats, MarginTable
+
+RELATION_RISK = "recap-img"
+"""R_rel is RECAP-Img: the paper's main table, and the only instance that is deployed."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Columns of equal length. `relation` is NaN outside the graph; `positive` means nothing where unlabelled."""
+
+    confidence: Floats
+    relation: Floats
+    covered: Bools
+    yes: Bools
+    positive: Bools
+    units: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, table: MarginTable) -> Scores:
+        """Both risks of every row. A missing input is an error that names it."""
+        return cls(
+            compute(table, "confidence"),
+            compute(table, RELATION_RISK),
+            table.covered,
+            table.yes,
+            table.positive,
+            table.units,
+        )
+
+    def __len__(self) -> int:
+        return len(self.confidence)
+
+    def where(self, keep: Bools) -> Scores:
+        """The chosen rows; units are numbered anew, in the same order."""
+        _, units = np.unique(self.units[keep], return_inverse=True)
+        return Scores(
+            self.confidence[keep],
+            self.relation[keep],
+            self.covered[keep],
+            self.yes[keep],
+            self.positive[keep],
+            units.reshape(-1),
+        )
+
+    @property
+    def n_units(self) -> int:
+        """How many units there are."""
+        return len(np.unique(self.units))

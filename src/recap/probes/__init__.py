@@ -1,0 +1,24 @@
+"""Probes: the wording of questions, the views of an image, and which probes a claim needs."""
+
+from recap.probes.cost import diagnostic_probes, planned_calls, printed_calls
+from recap.probes.plan import PROBE_SETS, Plan, Probe, Role, merge, merge_by_image, plan
+from recap.probes.views import View, degraded, flipped, view_of
+from recap.probes.wording import question
+
+__all__ = [
+    "PROBE_SETS",
+    "Plan",
+    "Probe",
+    "Role",
+    "View",
+    "degraded",
+    "diagnostic_probes",
+    "flipped",
+    "merge",
+    "merge_by_image",
+    "plan",
+    "planned_calls",
+    "printed_calls",
+    "question",
+    "view_of",
+]

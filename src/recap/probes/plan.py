@@ -1,0 +1,113 @@
+"""The plan: which probes a claim needs, and what many claims about one image need together.
+
+A probe is one question under one view. Different roles may share a probe: where the direct question is the very
+sentence of the claim probe, it is asked once and its margin serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from recap.claims import Claim, Graph
+from recap.probes.views import View
+from recap.probes.wording import question
+
+
+@dataclass(frozen=True, order=True)
+class Probe:
+    """One yes/no question under one view of the image: what a model is asked, and what a store keeps."""
+
+    question: str
+    view: View
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a probe's margin is for: the direct answer, or one relation of the graph in one channel."""
+
+    kind: str
+    """direct, claim, contradiction or support"""
+    relation: str | None
+    """the canonical-side relation that is asked; None for the direct question of an uncovered statement"""
+    probe: Probe
+
+
+@dataclass(frozen=True)
+class ProbeSet:
+    """Which views each kind of witness is asked under."""
+
+    direct: tuple[View, ...]
+    pair: tuple[View, ...]
+    """the claim and its contradictions"""
+    support: tuple[View, ...]
+
+
+_I, _T, _D = View.IMAGE, View.TEXT, View.DEGRADED
+
+PROBE_SETS: dict[str, ProbeSet] = {
+    # What the risk of the same name needs, and no more. `full` is the paper's word for RECAP-Cal with its supports;
+    # its cost table prints Cal (and Img) without them, but their formula has P_x in it, so our plans do not.
+    "img": ProbeSet((_I,), (_I,), (_I,)),
+    "cal": ProbeSet((_I,), (_I, _T), (_I, _T)),
+    "full": ProbeSet((_I,), (_I, _T), (_I, _T)),
+    # The complete diagnostic set of the runtime table: 8 probes a statement, 10 for `on`.
+    "diagnostic": ProbeSet((_I, _T), (_I, _T, _D), (_I, _T)),
+}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every role that a claim's probes play, in a fixed order."""
+
+    claim: Claim
+    roles: tuple[Role, ...]
+
+    @property
+    def probes(self) -> tuple[Probe, ...]:
+        """The distinct probes, in order of first use: what really has to be asked."""
+        return distinct(role.probe for role in self.roles)
+
+    def questions(self) -> dict[str, str]:
+        """The sentences, by `direct` and by canonical-side relation."""
+        return {
+            ("direct" if role.kind == "direct" else role.relation or ""): role.probe.question
+            for role in self.roles
+            if role.probe.view is View.IMAGE
+        }
+
+
+def plan(claim: Claim, probes: str = "img", *, graph: Graph | None = None, asked: str | None = None) -> Plan:
+    """The probes of one claim. `asked` is the direct question in the asker's own words, if it has some."""
+    chosen = PROBE_SETS[probes]
+    said = claim.statement
+    direct = asked or question(said.subject, said.relation, said.object, graph)
+    roles = [Role("direct", claim.relation, Probe(direct, view)) for view in chosen.direct]
+    if claim.relation is not None:
+        witnesses = [("claim", claim.relation, chosen.pair)]
+        witnesses += [("contradiction", name, chosen.pair) for name in claim.contradictions]
+        witnesses += [("support", name, chosen.support) for name in claim.supports]
+        roles += [
+            Role(kind, relation, Probe(question(claim.subject, relation, claim.object, graph), view))
+            for kind, relation, views in witnesses
+            for view in views
+        ]
+    return Plan(claim, tuple(roles))
+
+
+def merge(plans: Iterable[Plan]) -> tuple[Probe, ...]:
+    """The distinct probes of several plans about the same image, in order of first use."""
+    return distinct(role.probe for each in plans for role in each.roles)
+
+
+def merge_by_image(plans: Sequence[Plan], images: Sequence[str]) -> dict[str, tuple[Probe, ...]]:
+    """Per image, in order of first appearance, the distinct probes of all its statements."""
+    grouped: dict[str, list[Plan]] = {}
+    for each, image in zip(plans, images, strict=True):
+        grouped.setdefault(image, []).append(each)
+    return {image: merge(group) for image, group in grouped.items()}
+
+
+def distinct(probes: Iterable[Probe]) -> tuple[Probe, ...]:
+    """Without duplicates, order kept."""
+    return tuple(dict.fromkeys(probes))

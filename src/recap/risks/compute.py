@@ -1,0 +1,141 @@
+"""Computing risks on a table, and saying exactly what is missing where one cannot be computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recap.errors import RecapError, did_you_mean
+from recap.risks.margins import Margins
+from recap.risks.registry import RISKS, Risk
+from recap.table import Bools, Floats, MarginTable
+
+
+@dataclass(frozen=True)
+class Gap:
+    """An input that a risk needs and some rows lack."""
+
+    need: str
+    rows: Bools
+    field: str
+    """the field of the first row that lacks it"""
+
+    @property
+    def first(self) -> int:
+        """The first row that lacks it."""
+        return int(np.flatnonzero(self.rows)[0])
+
+
+def risk_named(name: str) -> Risk:
+    """The registered risk of this name."""
+    if name not in RISKS:
+        raise RecapError(f'"{name}" is not a risk{did_you_mean(name, RISKS)} (known: {", ".join(RISKS)})')
+    return RISKS[name]
+
+
+def compute(table: MarginTable, name: str, calibration: MarginTable | None = None) -> Floats:
+    """The risk of every row; NaN for rows outside the graph where the risk is defined only inside it.
+
+    A calibrated risk takes its CDFs from `calibration`, or from the table itself where none is given. An input that
+    is missing is an error that names the row and the field.
+    """
+    risk = risk_named(name)
+    inside = _defined(table, risk)
+    for gap in gaps(table, risk):
+        raise RecapError(f"{table.at(gap.first)}: risk {name} needs {gap.field}, which is missing")
+    known = table.where(inside)
+    reference = known if calibration is None else calibration.where(_defined(calibration, risk))
+    values = np.full(len(table), np.nan)
+    if len(known):
+        values[inside] = risk.formula(Margins(known), Margins(reference))
+    return values
+
+
+def gaps(table: MarginTable, risk: Risk) -> list[Gap]:
+    """What the risk needs and the table lacks, among the rows for which the risk is defined."""
+    inside = _defined(table, risk)
+    found = [Gap(need, rows, "") for need in risk.needs if (rows := _missing(table, need) & inside).any()]
+    return [Gap(gap.need, gap.rows, _field(table, gap)) for gap in found]
+
+
+def offered(table: MarginTable) -> tuple[list[str], dict[str, str]]:
+    """Which risks the table allows, and for each of the others the reason.
+
+    A channel that a whole relation family lacks was not measured: the risk is not on offer. One that some rows of
+    a family have and others lack is a hole in the table, and an error.
+    """
+    names: list[str] = []
+    withheld: dict[str, str] = {}
+    families = np.array(table.families, dtype=object)
+    for name, risk in RISKS.items():
+        inside = _defined(table, risk)
+        if not inside.any():
+            withheld[name] = "no row is inside the relation graph"
+            continue
+        for gap in gaps(table, risk):
+            lacking = set(families[gap.rows])
+            whole = {f for f in lacking if gap.rows[inside & (families == f) & _asks(table, gap.need)].all()}
+            if lacking - whole:
+                first = int(np.flatnonzero(gap.rows & np.isin(families, list(lacking - whole)))[0])
+                field = _field(table, Gap(gap.need, np.arange(len(table)) == first, ""))
+                raise RecapError(
+                    f"{table.at(first)}: {field} is missing, though other rows have it (risk {name} needs it)"
+                )
+            withheld[name] = f"{gap.need} is missing" + (
+                "" if set(families[inside]) == whole else f" for {', '.join(sorted(whole))}"
+            )
+            break
+        else:
+            names.append(name)
+    return names, withheld
+
+
+def _defined(table: MarginTable, risk: Risk) -> Bools:
+    return table.covered if risk.needs_graph else np.ones(len(table), dtype=bool)
+
+
+def _asks(table: MarginTable, need: str) -> Bools:
+    """Rows for which the need asks anything at all: a claim without supports needs no support margins."""
+    channel, _, kind = need.partition(".")
+    if kind == "contradictions":
+        return _any(table.channel(channel).contradiction_edges)
+    if kind == "supports":
+        return _any(table.channel(channel).support_weights > 0)
+    return np.ones(len(table), dtype=bool)
+
+
+def _missing(table: MarginTable, need: str) -> Bools:
+    source, _, kind = need.partition(".")
+    if source == "direct":
+        if kind == "paraphrases":
+            return _any(np.isnan(table.paraphrases)) | (table.paraphrases.shape[1] == 0)
+        return np.isnan(table.direct(kind))
+    channel = table.channel(source)
+    match kind:
+        case "claim":
+            return np.isnan(channel.claim)
+        case "contradictions":
+            return _any(np.isnan(channel.contradictions) & channel.contradiction_edges)
+        case _:
+            return _any(np.isnan(channel.supports) & (channel.support_weights > 0))
+
+
+def _any(flags: Bools) -> Bools:
+    """Per row, whether any flag is up, (n, k) → (n,)."""
+    return np.asarray(flags.any(axis=1), dtype=bool)
+
+
+def _field(table: MarginTable, gap: Gap) -> str:
+    """The JSON path of what the first such row lacks."""
+    source, _, kind = gap.need.partition(".")
+    if source == "direct":
+        return gap.need
+    row = table.rows[gap.first]
+    claim = row.claim or ""
+    wanted = {
+        "claim": (claim,),
+        "contradictions": table.graph.contradictions(claim),
+        "supports": tuple(table.graph.supports(claim)),
+    }[kind]
+    return next(f"margins.{source}.{name}" for name in wanted if row.margin(source, name) is None)

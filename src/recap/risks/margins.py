@@ -1,0 +1,103 @@
+"""A margin table as the equations see it: the answer, the direct margins, and the witnesses of each channel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from recap.risks.equations import lift, strongest_contradiction, support_penalty
+from recap.table import Bools, Channel, Floats, MarginTable
+
+
+@dataclass(frozen=True)
+class Witnesses:
+    """x(c), A_x(c) and P_x(c) of one channel, (n,) each."""
+
+    claim: Floats
+    contradiction: Floats
+    support_penalty: Floats
+
+    @classmethod
+    def of(cls, channel: Channel) -> Witnesses:
+        """Summarise a channel's margins (Eq. 4)."""
+        return cls(
+            channel.claim,
+            strongest_contradiction(channel.contradictions, channel.contradiction_edges),
+            support_penalty(channel.supports, channel.support_weights),
+        )
+
+    @property
+    def pair(self) -> Floats:
+        """x(c) − A_x(c): the claim against its strongest contradiction."""
+        return self.claim - self.contradiction
+
+
+class Margins:
+    """Columns of a table by the names that the formulas use. Computed when first asked for."""
+
+    def __init__(self, table: MarginTable) -> None:
+        self.table = table
+
+    @property
+    def yes(self) -> Bools:
+        """ŷ = yes"""
+        return self.table.yes
+
+    @cached_property
+    def direct(self) -> Floats:
+        """m(q_orig) on the image"""
+        return self.table.direct("image")
+
+    @property
+    def paraphrases(self) -> Floats:
+        """m of the paraphrased direct question, (n, P)"""
+        return self.table.paraphrases
+
+    @cached_property
+    def ca_bidirectional(self) -> Floats:
+        """m under the bidirectional constraint prompt"""
+        return self.table.direct("ca_bidirectional")
+
+    @cached_property
+    def ca_combined(self) -> Floats:
+        """m under the combined constraint prompt"""
+        return self.table.direct("ca_combined")
+
+    @cached_property
+    def image(self) -> Witnesses:
+        """x = m_I"""
+        return Witnesses.of(self.table.channel("image"))
+
+    @cached_property
+    def text(self) -> Witnesses:
+        """x = m_T"""
+        return Witnesses.of(self.table.channel("text"))
+
+    @cached_property
+    def degraded(self) -> Witnesses:
+        """x = m on the degraded image"""
+        return Witnesses.of(self.table.channel("degraded"))
+
+    @cached_property
+    def flipped(self) -> Witnesses:
+        """x = m on the mirrored image"""
+        return Witnesses.of(self.table.channel("flipped"))
+
+    @cached_property
+    def lift(self) -> Witnesses:
+        """x = Δ = m_I − m_T, subtracted relation by relation before anything is summarised (Eq. 3)"""
+        image, text = self.table.channel("image"), self.table.channel("text")
+        return Witnesses.of(
+            replace(
+                image,
+                claim=lift(image.claim, text.claim),
+                contradictions=lift(image.contradictions, text.contradictions),
+                supports=lift(image.supports, text.supports),
+            )
+        )
+
+    def asserted(self, witnesses: Witnesses) -> Floats:
+        """x of the relation that the answer asserts: the claim for "yes", its contradiction for "no"."""
+        return np.where(self.yes, witnesses.claim, witnesses.contradiction)

@@ -1,0 +1,180 @@
+"""Clustered bootstrap without loops over draws: units are resampled as multiplicities, rows are sorted once.
+
+A draw that takes unit u twice gives all of its rows weight 2. Every metric below equals what one would get by
+writing the resampled rows out (in canonical order) and computing it plainly, ties included; counts are integers
+throughout, so equality is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recap.statistics.ranking import Bools, Floats, ascending, tie_bounds
+
+Counts = NDArray[np.integer]
+
+DRAWS = 1000
+SEED = 13
+BLOCK = 128
+"""Draws handled together: a block of 3,280 rows × 128 draws stays in a core's cache."""
+
+METRICS = ("acc", "hfpr", "err_auc", "hall_auc")
+
+
+def draw_units(n_units: int, draws: int = DRAWS, seed: int = SEED) -> Counts:
+    """How often each draw takes each unit, (units, draws): units are drawn with replacement, as many as there are."""
+    picked = np.random.default_rng(seed).integers(0, n_units, size=(draws, n_units))
+    flat = picked + n_units * np.arange(draws)[:, None]
+    return np.ascontiguousarray(np.bincount(flat.ravel(), minlength=draws * n_units).reshape(draws, n_units).T)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A percentile interval of a resampled quantity, around its value on the sample itself."""
+
+    point: float
+    low: float
+    high: float
+    undefined: int = 0
+    """draws in which the quantity had no value; they are left out of the interval"""
+
+
+def interval(point: float, draws: Floats, level: float = 0.95) -> Interval:
+    """The percentile interval at this level."""
+    defined = draws[~np.isnan(draws)]
+    if not len(defined):
+        return Interval(point, np.nan, np.nan, len(draws))
+    tail = (1 - level) / 2
+    low, high = np.quantile(defined, [tail, 1 - tail])
+    return Interval(point, float(low), float(high), len(draws) - len(defined))
+
+
+def resample_share(event: Bools, among: Bools, units: NDArray[np.intp], counts: Counts) -> Floats:
+    """The share of `among` that has the event, in every draw; NaN where `among` is empty."""
+    n_units = len(counts)
+    hits = np.bincount(units[event & among], minlength=n_units) @ counts
+    total = np.bincount(units[among], minlength=n_units) @ counts
+    return _ratio(hits, total)
+
+
+def resample_auroc(risk: Floats, event: Bools, units: NDArray[np.intp], counts: Counts) -> Floats:
+    """AUROC of the risk against the event, in every draw; NaN where it is undefined."""
+    ranked = _Ranked(risk, units, event, event)
+    return np.concatenate([block.auroc(ranked.inner) for block in ranked.blocks(counts)])
+
+
+def resample_metrics(
+    risks: Mapping[str, Floats],
+    yes: Bools,
+    positive: Bools,
+    units: NDArray[np.intp],
+    coverage: float = 0.8,
+    draws: int = DRAWS,
+    seed: int = SEED,
+) -> dict[str, dict[str, Floats]]:
+    """Acc@c, H-FPR@c, Err-AUC and Hall-AUC of each risk in every draw, (draws,) each.
+
+    All risks see the same draws, so differences between them are paired. Coverage is exact within each draw.
+    """
+    counts = draw_units(int(units.max()) + 1, draws, seed)
+    wrong, hallucinated = yes != positive, yes & ~positive
+    found: dict[str, dict[str, Floats]] = {}
+    for name, risk in risks.items():
+        ranked = _Ranked(risk, units, wrong, hallucinated, negative=~positive)
+        columns = [block.metrics(coverage) for block in ranked.blocks(counts)]
+        found[name] = {metric: np.concatenate([column[metric] for column in columns]) for metric in METRICS}
+    return found
+
+
+class _Ranked:
+    """Rows in ascending risk order, with what every block of draws needs to know about them.
+
+    `outer` marks the event whose rows are looked at, `inner` a subset of it (all hallucinations are errors).
+    """
+
+    def __init__(
+        self, risk: Floats, units: NDArray[np.intp], outer: Bools, inner: Bools, negative: Bools | None = None
+    ) -> None:
+        order = ascending(risk)
+        self.units = units[order]
+        first, last = tie_bounds(risk[order])
+        self.outer = np.flatnonzero(outer[order])
+        self.inner = inner[order][self.outer]
+        self.below, self.through = first[self.outer], last[self.outer] + 1
+        self.is_outer, self.is_inner = outer[order], inner[order]
+        self.is_negative = np.zeros(len(order), dtype=bool) if negative is None else negative[order]
+
+    def blocks(self, counts: Counts) -> Iterator[_Block]:
+        # Twice the number of ordered pairs bounds every sum below.
+        largest = int(np.bincount(self.units, minlength=len(counts)).astype(np.int64) @ counts.max(axis=1))
+        exact = np.int32 if 2 * largest**2 < 2**31 else np.int64
+        for start in range(0, counts.shape[1], BLOCK):
+            yield _Block(self, counts[:, start : start + BLOCK].astype(exact)[self.units])
+
+
+class _Block:
+    """The rows' weights in some draws, (n, b), and their running totals from the lowest risk up."""
+
+    def __init__(self, ranked: _Ranked, weights: Counts) -> None:
+        self.ranked = ranked
+        self.weights = weights
+        self.running = np.zeros((len(weights) + 1, weights.shape[1]), dtype=weights.dtype)
+        np.cumsum(weights, axis=0, out=self.running[1:])
+        self.total = self.running[-1].astype(np.int64)
+        outer = weights[ranked.outer]
+        # For each row with the event: its weight times (what lies below it + what lies below or level with it).
+        self.events = outer
+        self.beaten = outer * (self.running[ranked.below] + self.running[ranked.through])
+
+    def auroc(self, chosen: Bools) -> Floats:
+        """Of the chosen event rows against all others.
+
+        `beaten` counts event rows against each other as well; over all their ordered pairs that is exactly T²,
+        for a pair and its mirror make 2, and a row with itself 1.
+        """
+        every = bool(chosen.all())
+        events = (self.events if every else self.events[chosen]).sum(axis=0, dtype=np.int64)
+        beaten = (self.beaten if every else self.beaten[chosen]).sum(axis=0, dtype=np.int64)
+        return _ratio(beaten - events**2, 2 * events * (self.total - events))
+
+    def metrics(self, coverage: float) -> dict[str, Floats]:
+        ranked = self.ranked
+        take = np.ceil(coverage * self.total - 1e-9).astype(np.int64)
+        whole = _last_at_most(self.running, take)
+        part = take - np.take_along_axis(self.running, whole[None], axis=0)[0]
+        negatives = self._accepted(ranked.is_negative, whole, part)
+        return {
+            "acc": 1 - _ratio(self._accepted(ranked.is_outer, whole, part), take),
+            "hfpr": _ratio(self._accepted(ranked.is_inner, whole, part), negatives),
+            "err_auc": self.auroc(np.ones(len(ranked.outer), dtype=bool)),
+            "hall_auc": self.auroc(ranked.inner),
+        }
+
+    def _accepted(self, member: Bools, whole: NDArray[np.intp], part: Counts) -> Counts:
+        """How many copies of member rows the accepted set holds: `whole` rows entirely, and `part` of the next."""
+        rows = np.flatnonzero(member)
+        running = np.zeros((len(rows) + 1, self.weights.shape[1]), dtype=self.weights.dtype)
+        np.cumsum(self.weights[rows], axis=0, out=running[1:])
+        inside = np.concatenate([[0], np.cumsum(member)])[whole]
+        next_is_member = np.append(member, False)[whole]
+        return np.take_along_axis(running, inside[None], axis=0)[0] + np.where(next_is_member, part, 0)
+
+
+def _last_at_most(running: Counts, bound: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Per column of non-decreasing totals, the last position whose total is ≤ the bound (bisection, all at once)."""
+    low = np.zeros(running.shape[1], dtype=np.intp)
+    high = np.full(running.shape[1], running.shape[0] - 1, dtype=np.intp)
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        fits = np.take_along_axis(running, middle[None], axis=0)[0] <= bound
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
+    return low
+
+
+def _ratio(part: Counts, whole: Counts) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(whole > 0, part / whole, np.nan)

@@ -1,0 +1,19 @@
+"""The margin table: public contract 1, read, checked and laid out in columns."""
+
+from recap.table.io import read_table, write_table
+from recap.table.row import CHANNELS, Direct, Row, row_from_fields, row_from_json
+from recap.table.table import Bools, Channel, Floats, MarginTable
+
+__all__ = [
+    "CHANNELS",
+    "Bools",
+    "Channel",
+    "Direct",
+    "Floats",
+    "MarginTable",
+    "Row",
+    "read_table",
+    "row_from_fields",
+    "row_from_json",
+    "write_table",
+]

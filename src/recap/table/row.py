@@ -1,0 +1,137 @@
+"""One row of a margin table (public contract 1), validated at the edge: what is wrong is named by field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, ValidationError
+
+from recap.claims import Graph
+from recap.errors import RecapError, did_you_mean, quoted
+from recap.validation import explain
+
+CHANNELS = ("image", "text", "degraded", "flipped")
+PARAPHRASES = 4
+
+Answer = Literal["yes", "no"]
+Name = Annotated[str, StringConstraints(min_length=1)]
+
+
+class _Part(BaseModel):
+    # A table from elsewhere may carry columns of its own; a near miss of one of ours is an error, see `_near_misses`.
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+
+class Direct(_Part):
+    """Margins of the direct question: on the image, without it, and in other words."""
+
+    image: FiniteFloat | None = None
+    text: FiniteFloat | None = None
+    paraphrases: Annotated[list[FiniteFloat], Field(min_length=1)] | None = None
+    ca_bidirectional: FiniteFloat | None = None
+    ca_combined: FiniteFloat | None = None
+
+
+class Row(_Part):
+    """A statement about an image, with every margin that was measured for it."""
+
+    id: Name
+    dataset: str | None = None
+    unit: str = ""
+    image: str | None = None
+    subject: str = ""
+    relation: Name
+    object: str = ""
+    label: Answer | None = None
+    claim: str | None = None
+    swapped: bool = False
+    answer: Answer | None = None
+    model: str | None = None
+    """identity of the model that gave the margins, if known"""
+    direct: Direct = Direct()
+    margins: dict[str, dict[str, FiniteFloat | None] | None] = {}
+
+    @property
+    def says_yes(self) -> bool:
+        """The audited answer: the frozen one where it is given, else yes iff the direct margin is ≥ 0."""
+        if self.answer is not None:
+            return self.answer == "yes"
+        return self.direct.image is not None and self.direct.image >= 0
+
+    def margin(self, channel: str, relation: str) -> float | None:
+        """The margin of a canonical-side relation in a channel, if it was measured."""
+        return (self.margins.get(channel) or {}).get(relation)
+
+
+def row_from_json(line: bytes, graph: Graph) -> Row:
+    """A row from one line of JSON. Raises a RecapError that names the field (the caller adds file and line)."""
+    try:
+        row = Row.model_validate_json(line)
+    except ValidationError as error:
+        raise RecapError(explain(error)) from None
+    return _checked(row, graph)
+
+
+def row_from_fields(fields: dict[str, Any], graph: Graph) -> Row:
+    """The same from a mapping (a Parquet row, or a program's own)."""
+    try:
+        row = Row.model_validate(fields)
+    except ValidationError as error:
+        raise RecapError(explain(error)) from None
+    return _checked(row, graph)
+
+
+def _checked(row: Row, graph: Graph) -> Row:
+    """The row with its unit and claim filled in, if it makes sense beside the graph."""
+    _near_misses(row, Row.model_fields, "")
+    _near_misses(row.direct, Direct.model_fields, "direct.")
+    if row.answer is None and row.direct.image is None:
+        raise RecapError(f"{quoted(row.id)}: direct.image is missing, and no answer is given in its place")
+    known = graph.relations.keys() | graph.lexicon.families.keys()
+    for channel, margins in row.margins.items():
+        if channel not in CHANNELS:
+            hint = did_you_mean(channel, CHANNELS)
+            raise RecapError(f"{quoted(row.id)}: margins.{channel} is not a channel ({', '.join(CHANNELS)}){hint}")
+        for relation in margins or {}:
+            if relation not in known:
+                hint = did_you_mean(relation, graph.relations)
+                raise RecapError(f'{quoted(row.id)}: margins.{channel}: unknown relation "{relation}"{hint}')
+    unit = row.unit or row.image
+    if not unit:
+        raise RecapError(f"{quoted(row.id)}: unit is missing, and there is no image to stand in for it")
+    claim, swapped = _canonical(row, graph)
+    return row.model_copy(update={"unit": unit, "claim": claim, "swapped": swapped})
+
+
+def _canonical(row: Row, graph: Graph) -> tuple[str | None, bool]:
+    """The claim and its swap, derived from the relation; what the row states itself must agree."""
+    stated = row.model_fields_set
+    if row.relation not in graph:
+        if row.claim is not None or ("claim" not in stated and row.relation not in graph.lexicon.families):
+            hint = did_you_mean(row.relation, graph.relations)
+            raise RecapError(
+                f'{quoted(row.id)}: relation: unknown relation "{row.relation}"{hint} '
+                "(a relation outside the graph has claim null)"
+            )
+        return None, False
+    claim, swapped = graph.canonical(row.relation)
+    if "claim" in stated and row.claim != claim:
+        if row.claim is not None and row.claim not in graph:
+            raise RecapError(
+                f'{quoted(row.id)}: claim: unknown relation "{row.claim}"{did_you_mean(row.claim, graph.relations)}'
+            )
+        raise RecapError(f"{quoted(row.id)}: claim is {row.claim or 'null'}, but {row.relation} is audited as {claim}")
+    if "swapped" in stated and row.swapped != swapped:
+        raise RecapError(
+            f"{quoted(row.id)}: swapped is {str(row.swapped).lower()}, but {row.relation} becomes {claim} "
+            f"{'with' if swapped else 'without'} swapping the objects"
+        )
+    return claim, swapped
+
+
+def _near_misses(part: _Part, fields: Iterable[str], prefix: str) -> None:
+    for name in part.model_extra or {}:
+        hint = did_you_mean(name, fields)
+        if hint:
+            raise RecapError(f'"{prefix}{name}" is not a field{hint}')
