@@ -10,6 +10,8 @@ import typer
 from recap.cli.options import Coverage, GraphFile, Json, Level, Table
 
 if TYPE_CHECKING:
+    from rich.table import Table as Grid
+
     from recap.evaluation import Evaluation, Measured
     from recap.table import MarginTable
 
@@ -120,35 +122,54 @@ def _show(result: Evaluation) -> None:
         f"{result.n} statements in {result.units} units; answers: {direct['acc']:.1%} right, "
         f"{direct['yes_rate']:.1%} yes, FPR {direct['fpr']:.1%}, FNR {direct['fnr']:.1%}"
     )
+    wide = console.width >= 104
     console.print(
-        _table(f"Held-out means ± sd over {result.splits} splits at {result.coverage:.0%} coverage, in %", result.risks)
+        f"Means{' ± sd' if wide else ''} over {result.splits} held-out splits, {result.coverage:.0%} coverage, %.\n"
     )
-    if result.full_pool:
-        title = f"All {result.n + result.uncovered} statements, confidence outside the graph"
-        console.print(_table(title, result.full_pool))
-    for mode, gains in result.gains.items():
-        told = ", ".join(
-            f"{_SHOWN[metric]} {100 * gain.point:+.1f} [{100 * gain.low:+.1f}, {100 * gain.high:+.1f}]"
-            for metric, gain in gains.items()
-        )
-        console.print(f"{mode} over confidence, whole pool (positive is better): {told}")
+    title = f"{result.n - result.uncovered} statements inside the graph"
+    console.print(_grid(title, result.inside, wide))
+    if result.uncovered:
+        whole = {name: each for name, each in result.risks.items() if each.n == result.n}
+        console.print(_grid(f"All {result.n} statements, with RECAP's confidence fallback", whole, wide))
+    if result.gains:
+        console.print(_gains(result))
     if result.withheld:
-        console.print("not in this table: " + "; ".join(f"{name} ({why})" for name, why in result.withheld.items()))
+        console.print("Not in this table: " + "; ".join(f"{name} ({why})" for name, why in result.withheld.items()))
 
 
-def _table(title: str, risks: dict[str, Measured]) -> object:
+def _grid(title: str, risks: dict[str, Measured], wide: bool) -> Grid:
     from rich.table import Table as Grid
 
-    grid = Grid(title=title, title_justify="left", title_style="bold")
+    grid = Grid(title=title, title_justify="left", title_style="bold", caption_justify="left")
     grid.add_column("risk", no_wrap=True)
     for heading in _SHOWN.values():
         grid.add_column(heading, justify="right", no_wrap=True)
     for name, measured in risks.items():
         summary = measured.to_json()
-        cells = [
-            "–" if summary[metric] is None else f"{100 * summary[metric]:.1f} ±{100 * summary['std'][metric]:.1f}"
-            for metric in _SHOWN
-        ]
-        chosen = ", ".join(f"{mode.removeprefix('recap-')} {count}" for mode, count in measured.modes.items())
-        grid.add_row(f"{name} ({chosen})" if chosen else name, *cells, style="bold" if chosen else "")
+        means = {metric: summary[metric] for metric in _SHOWN}
+        spread = {
+            m: f" ±{100 * summary['std'][m]:.1f}" if wide else "" for m, mean in means.items() if mean is not None
+        }
+        cells = ["–" if mean is None else f"{100 * mean:.1f}{spread[metric]}" for metric, mean in means.items()]
+        grid.add_row(name, *cells, style="bold" if measured.modes else "")
+        if measured.modes:
+            grid.caption = "recap chose " + ", ".join(f"{mode} {n} times" for mode, n in measured.modes.items())
+    return grid
+
+
+def _gains(result: Evaluation) -> Grid:
+    from rich.table import Table as Grid
+
+    grid = Grid(
+        title="Gain over confidence, pooled, paired clustered 95 % intervals (+ is better)",
+        title_justify="left",
+        title_style="bold",
+    )
+    grid.add_column("mode", no_wrap=True)
+    metrics = ("acc", "hfpr", "err_auc", "hall_auc")
+    for metric in metrics:
+        grid.add_column(_SHOWN[metric], justify="right")
+    for mode, gains in result.gains.items():
+        told = [gains[metric] for metric in metrics]
+        grid.add_row(mode, *(f"{100 * g.point:+.1f} \\[{100 * g.low:+.1f}, {100 * g.high:+.1f}]" for g in told))
     return grid

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from recap.errors import RecapError
 from recap.evaluation.metrics import METRICS, measure
+from recap.evaluation.result import Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
 from recap.risks import RISKS, compute, offered, risk_named
@@ -31,72 +30,6 @@ DEPLOYED = "recap"
 BASELINE = "confidence"
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A risk's metrics over the splits: one list of values per metric, NaN where a split gave none."""
-
-    values: dict[str, list[float]]
-    modes: dict[str, int] = field(default_factory=dict[str, int])
-    """for deployed RECAP, how often the gate chose each mode"""
-
-    def to_json(self) -> dict[str, Any]:
-        """Means, then population standard deviations, over the splits in which a metric was defined."""
-        means = {name: _over_splits(values, np.mean) for name, values in self.values.items()}
-        deviations = {name: _over_splits(values, np.std) for name, values in self.values.items()}
-        undefined = {name: sum(map(math.isnan, values)) for name, values in self.values.items()}
-        found: dict[str, Any] = {**means, "std": deviations}
-        if any(undefined.values()):
-            found["undefined_splits"] = {name: count for name, count in undefined.items() if count}
-        if self.modes:
-            found["modes"] = self.modes
-        return found
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What `recap evaluate` reports."""
-
-    n: int
-    units: int
-    splits: int
-    coverage: float
-    level: float
-    unlabelled: int
-    uncovered: int
-    direct: dict[str, float]
-    risks: dict[str, Measured]
-    withheld: dict[str, str]
-    pooled: dict[str, dict[str, float]]
-    """every risk at exact coverage within the whole pool: a diagnostic ranking, not a deployment"""
-    gains: dict[str, dict[str, Interval]]
-    """RECAP's two modes against confidence in the pool: paired clustered intervals, positive favours RECAP"""
-    full_pool: dict[str, Measured]
-    """with the rows outside the graph, which go through the confidence fallback; empty where there are none"""
-
-    def to_json(self) -> dict[str, Any]:
-        """Fractions in 0…1; null where a metric has no value."""
-        document: dict[str, Any] = {
-            "n": self.n,
-            "units": self.units,
-            "splits": self.splits,
-            "coverage": self.coverage,
-            "level": self.level,
-            "unlabelled": self.unlabelled,
-            "uncovered": self.uncovered,
-            "direct": _finite(self.direct),
-            "risks": {name: measured.to_json() for name, measured in self.risks.items()},
-            "withheld": self.withheld,
-            "pooled": {name: _finite(values) for name, values in self.pooled.items()},
-            "gains": {mode: {m: _finite(vars(i)) for m, i in gains.items()} for mode, gains in self.gains.items()},
-        }
-        if self.full_pool:
-            document["full_pool"] = {
-                "n": self.n + self.uncovered,
-                "risks": {name: measured.to_json() for name, measured in self.full_pool.items()},
-            }
-        return document
-
-
 def evaluate(
     table: MarginTable,
     *,
@@ -109,81 +42,117 @@ def evaluate(
 ) -> Evaluation:
     """Every risk the table allows (or those named), and deployed RECAP, over the splits.
 
-    Risks are compared on the labelled rows inside the graph, where all of them are defined. If there are rows
-    outside it, deployed RECAP with its fallback is measured on the full pool as well.
+    `progress` is told how many splits are done; where rows lie outside the graph there are two rounds of them.
     """
     if splits < 1:
         raise RecapError(f"splits is {splits}; at least one is needed")
+    if not 0 < coverage <= 1:
+        raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
     everything = labelled_rows(table)
     inside = everything.where(everything.covered)
     if not len(inside):
         raise RecapError(f"{table.source}: no labelled row is inside the relation graph")
     names, withheld = offered(inside) if risks is None else ([risk_named(r).name for r in risks], {})
-    values = {name: compute(inside, name) for name in names if not RISKS[name].calibrated}
     deployable = not {BASELINE, IMG} & withheld.keys()
-    scores = Scores.of(inside) if deployable else None
-    sides = [calibration_rows([row.unit for row in inside.rows], seed) for seed in range(splits)]
-    _check_sides(inside, sides)
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
-    modes: Counter[str] = Counter()
-    for seed, side in enumerate(sides):
-        policy = None
-        for name in names:
-            risk = values.get(name)
-            if risk is None:
-                risk = compute(inside, name, calibration=inside.where(side))
-            found[name].append(_held_out(risk, side, coverage, inside))
-        if scores is not None:
-            policy = calibrate(scores.where(side), coverage, graph=table.graph.hash, level=level)
-            modes[policy.mode] += 1
-            found[DEPLOYED].append(_deployed(policy, scores, side))
-        if progress is not None:
-            progress(seed + 1)
-    everyone = np.ones(len(inside), dtype=bool)
+    if not {BASELINE, IMG} <= set(names):
+        # Risks were named: deployed RECAP is reported beside them where the table has what it needs.
+        deployable = deployable and not {BASELINE, IMG} & offered(inside)[1].keys()
+
+    def pool(rows: MarginTable, some: Sequence[str]) -> dict[str, Measured]:
+        return _measure_pool(rows, some, splits, coverage, level if deployable else None, progress)
+
+    measured = pool(inside, names)
+    best = measured
+    if len(everything) > len(inside):
+        best = pool(everything, names if risks is not None else [n for n in names if n in offered(everything)[0]])
     return Evaluation(
-        n=len(inside),
-        units=len(np.unique(inside.units)),
+        n=len(everything),
+        units=len(np.unique(everything.units)),
         splits=splits,
         coverage=coverage,
         level=level,
         unlabelled=len(table) - len(everything),
         uncovered=len(everything) - len(inside),
-        direct={
-            "acc": float((inside.yes == inside.positive).mean()),
-            "fpr": hallucination_fpr(everyone, inside.yes, inside.positive),
-            "fnr": false_negative_rate(everyone, inside.yes, inside.positive),
-            "yes_rate": float(inside.yes.mean()),
-            "true_rate": float(inside.positive.mean()),
-        },
-        risks={
-            name: Measured(_by_metric(rows), _all_modes(modes) if name == DEPLOYED else {})
-            for name, rows in found.items()
-        },
+        direct=_direct(everything),
+        risks=best,
+        inside=measured,
         withheld=withheld,
         pooled={name: _pooled(inside, name, coverage) for name in names},
         gains=_gains(inside, coverage, draws) if deployable else {},
-        full_pool=_full_pool(everything, splits, coverage, level)
-        if deployable and len(everything) > len(inside)
-        else {},
     )
 
 
+def _measure_pool(
+    table: MarginTable,
+    names: Sequence[str],
+    splits: int,
+    coverage: float,
+    level: float | None,
+    progress: Callable[[int], None] | None,
+) -> dict[str, Measured]:
+    """The named risks on the held-out rows of each split, and deployed RECAP unless `level` is None."""
+    units = [row.unit for row in table.rows]
+    sides = [calibration_rows(units, seed) for seed in range(splits)]
+    _check_sides(table, sides)
+    fixed = {name: compute(table, name) for name in names if not RISKS[name].calibrated}
+    scores = Scores.of(table) if level is not None else None
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
+    modes: Counter[str] = Counter({IMG: 0, SELECTOR: 0})
+    sizes = {DEPLOYED: len(table)}
+    for seed, side in enumerate(sides):
+        for name in names:
+            risk = fixed[name] if name in fixed else compute(table, name, calibration=table.where(side))
+            sizes[name] = int((~np.isnan(risk)).sum())
+            found[name].append(_held_out(risk, side, coverage, table))
+        if scores is not None and level is not None:
+            policy = calibrate(scores.where(side), coverage, graph=table.graph.hash, level=level)
+            modes[policy.mode] += 1
+            found[DEPLOYED].append(_deployed(policy, scores.where(~side)))
+        if progress is not None:
+            progress(seed + 1)
+    return {
+        name: Measured(sizes[name], _by_metric(rows), dict(modes) if name == DEPLOYED else {})
+        for name, rows in found.items()
+    }
+
+
 def _held_out(risk: Floats, side: Bools, coverage: float, table: MarginTable) -> dict[str, float]:
-    """A fixed risk: its calibration quantile is the threshold, the held-out rows are measured."""
-    threshold = coverage_threshold(risk[side], coverage)
-    held = ~side
+    """A fixed risk: its calibration quantile is the threshold, the held-out rows are measured.
+
+    Only rows for which it is defined take part; a split that leaves none on one side has no figures.
+    """
+    defined = ~np.isnan(risk)
+    calibration, held = defined & side, defined & ~side
+    if not calibration.any() or not held.any():
+        return dict.fromkeys(METRICS, math.nan)
+    threshold = coverage_threshold(risk[calibration], coverage)
     return measure(risk[held], risk[held] <= threshold, table.yes[held], table.positive[held])
 
 
-def _deployed(policy: Policy, scores: Scores, side: Bools) -> dict[str, float]:
-    held = scores.where(~side)
+def _deployed(policy: Policy, held: Scores) -> dict[str, float]:
+    """A row that the policy cannot score (outside the graph, no fallback) is not accepted, and ranks last."""
     applied = policy.apply(held)
-    return measure(applied.risk, applied.accepted, held.yes, held.positive)
+    risk = np.where(np.isnan(applied.risk), np.inf, applied.risk)
+    return measure(risk, applied.accepted, held.yes, held.positive)
+
+
+def _direct(table: MarginTable) -> dict[str, float]:
+    """The answers themselves, before anything is rejected."""
+    everyone = np.ones(len(table), dtype=bool)
+    return {
+        "acc": float((table.yes == table.positive).mean()),
+        "fpr": hallucination_fpr(everyone, table.yes, table.positive),
+        "fnr": false_negative_rate(everyone, table.yes, table.positive),
+        "yes_rate": float(table.yes.mean()),
+        "true_rate": float(table.positive.mean()),
+    }
 
 
 def _pooled(table: MarginTable, name: str, coverage: float) -> dict[str, float]:
     risk = compute(table, name)
-    return measure(risk, accept_lowest(risk, coverage), table.yes, table.positive)
+    defined = ~np.isnan(risk)
+    accepted = accept_lowest(risk[defined], coverage)
+    return measure(risk[defined], accepted, table.yes[defined], table.positive[defined])
 
 
 def _gains(table: MarginTable, coverage: float, draws: int) -> dict[str, dict[str, Interval]]:
@@ -203,49 +172,18 @@ def _gains(table: MarginTable, coverage: float, draws: int) -> dict[str, dict[st
     }
 
 
-def _full_pool(table: MarginTable, splits: int, coverage: float, level: float) -> dict[str, Measured]:
-    """Confidence, and deployed RECAP with its fallback, on all labelled rows."""
-    scores = Scores.of(table)
-    found: dict[str, list[dict[str, float]]] = {BASELINE: [], DEPLOYED: []}
-    modes: Counter[str] = Counter()
-    for seed in range(splits):
-        side = calibration_rows([row.unit for row in table.rows], seed)
-        policy = calibrate(scores.where(side), coverage, graph=table.graph.hash, level=level)
-        modes[policy.mode] += 1
-        if policy.fallback_cdf is None:
-            raise RecapError(f"{table.source}: split {seed} calibrates on no row outside the graph; use more data")
-        found[BASELINE].append(_held_out(scores.confidence, side, coverage, table))
-        found[DEPLOYED].append(_deployed(policy, scores, side))
-    return {
-        BASELINE: Measured(_by_metric(found[BASELINE])),
-        DEPLOYED: Measured(_by_metric(found[DEPLOYED]), _all_modes(modes)),
-    }
-
-
 def _check_sides(table: MarginTable, sides: Sequence[Bools]) -> None:
+    inside = table.covered
     for seed, side in enumerate(sides):
-        units = len(np.unique(table.units[side]))
+        units = len(np.unique(table.units[side & inside]))
         if units < 2 or side.all():
             which = f"calibrates on {units} unit{'' if units == 1 else 's'}" if units < 2 else "holds no unit out"
-            total = len(np.unique(table.units))
+            total = len(np.unique(table.units[inside]))
             raise RecapError(
                 f"{table.source}: split {seed} {which} of {total}; at least two must calibrate and one be held out "
                 "(use more units, or fewer splits)"
             )
 
 
-def _all_modes(modes: Counter[str]) -> dict[str, int]:
-    return {IMG: modes[IMG], SELECTOR: modes[SELECTOR]}
-
-
 def _by_metric(rows: Sequence[dict[str, float]]) -> dict[str, list[float]]:
     return {metric: [row[metric] for row in rows] for metric in METRICS}
-
-
-def _over_splits(values: Sequence[float], summary: Callable[[Any], Any]) -> float | None:
-    defined = [value for value in values if not math.isnan(value)]
-    return float(summary(defined)) if defined else None
-
-
-def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in values.items()}

@@ -66,7 +66,8 @@ def words(case: Case, accepted: bool, vetoed: Witness | None) -> tuple[Witness, 
     if vetoed is not None:
         verb = "is enough" if accepted else "is too low"
         return vetoed, f'confidence decided: |margin| {vetoed.margin:.2f} for "{answer}" {verb}'
-    witness = case.decisive
+    # An accepted "yes" rests on its claim; everything else on the strongest thing that speaks against it.
+    witness = case.against[0] if accepted and answer == "yes" else case.decisive
     if answer == "no":
         return witness, _no(case, witness, accepted, claim)
     return witness, _yes(case, witness, accepted, claim)

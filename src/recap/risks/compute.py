@@ -35,7 +35,7 @@ def risk_named(name: str) -> Risk:
 
 
 def compute(table: MarginTable, name: str, calibration: MarginTable | None = None) -> Floats:
-    """The risk of every row; NaN for rows outside the graph where the risk is defined only inside it.
+    """The risk of every row; NaN where it is not defined: outside the graph, or in families it says nothing about.
 
     A calibrated risk takes its CDFs from `calibration`, or from the table itself where none is given. An input that
     is missing is an error that names the row and the field.
@@ -71,7 +71,7 @@ def offered(table: MarginTable) -> tuple[list[str], dict[str, str]]:
     for name, risk in RISKS.items():
         inside = _defined(table, risk)
         if not inside.any():
-            withheld[name] = "no row is inside the relation graph"
+            withheld[name] = f"no row of {', '.join(risk.families)}" if risk.families else "no row inside the graph"
             continue
         for gap in gaps(table, risk):
             lacking = set(families[gap.rows])
@@ -92,7 +92,12 @@ def offered(table: MarginTable) -> tuple[list[str], dict[str, str]]:
 
 
 def _defined(table: MarginTable, risk: Risk) -> Bools:
-    return table.covered if risk.needs_graph else np.ones(len(table), dtype=bool)
+    """Rows for which the risk means anything: inside the graph if it needs that, and of its families."""
+    if not risk.needs_graph:
+        return np.ones(len(table), dtype=bool)
+    if risk.families is None:
+        return table.covered
+    return table.covered & np.isin(np.array(table.families, dtype=str), risk.families)
 
 
 def _asks(table: MarginTable, need: str) -> Bools:

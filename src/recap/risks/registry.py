@@ -30,6 +30,8 @@ class Risk:
     formula: Callable[[Margins, Margins], Floats]
     about: str
     calibrated: bool = False
+    families: tuple[str, ...] | None = None
+    """the only relation families for which it means anything; None for all"""
 
     @property
     def needs_graph(self) -> bool:
@@ -93,11 +95,12 @@ _ALL = (
         lambda m: eq.contrast_risk(m.yes, m.image.pair, m.degraded.pair),
         "what a degraded image takes away from the pair",
     ),
-    _fixed(
+    Risk(
         "bcea-flip",
         IMAGE_PAIR + FLIPPED_PAIR,
-        lambda m: eq.flip_risk(m.asserted(m.image), m.asserted(m.flipped)),
-        "what mirroring takes away from the asserted relation",
+        lambda m, _: eq.flip_risk(m.asserted(m.image), m.asserted(m.flipped)),
+        "what mirroring takes away from the asserted relation: left/right only",
+        families=("left_right",),
     ),
     _fixed(
         "ca-bidirectional",

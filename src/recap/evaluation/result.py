@@ -1,0 +1,93 @@
+"""What an evaluation found, and how it is written down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from recap.statistics import Interval
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A risk's metrics over the splits: one list of values per metric, NaN where a split gave none."""
+
+    n: int
+    """rows of the pool it was measured on, calibration included"""
+    values: dict[str, list[float]]
+    modes: dict[str, int] = field(default_factory=dict[str, int])
+    """for deployed RECAP, how often the gate chose each mode"""
+
+    def to_json(self) -> dict[str, Any]:
+        """Means, then population standard deviations, over the splits in which a metric was defined."""
+        found: dict[str, Any] = {name: _over_splits(values, np.mean) for name, values in self.values.items()}
+        found["std"] = {name: _over_splits(values, np.std) for name, values in self.values.items()}
+        found["n"] = self.n
+        undefined = {name: sum(map(math.isnan, values)) for name, values in self.values.items()}
+        if any(undefined.values()):
+            found["undefined_splits"] = {name: count for name, count in undefined.items() if count}
+        if self.modes:
+            found["modes"] = self.modes
+        return found
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What `recap evaluate` reports.
+
+    `risks` holds each risk on all labelled rows for which it is defined (its `n`): deployed RECAP, with its
+    fallback, and risks of the direct answer everywhere, most others inside the graph, BCEA-Flip on left/right. Where
+    rows lie outside the graph, `inside` has all risks like for like on the rows inside it.
+    """
+
+    n: int
+    units: int
+    splits: int
+    coverage: float
+    level: float
+    unlabelled: int
+    uncovered: int
+    direct: dict[str, float]
+    risks: dict[str, Measured]
+    inside: dict[str, Measured]
+    withheld: dict[str, str]
+    pooled: dict[str, dict[str, float]]
+    """every risk at exact coverage within all rows inside the graph: a diagnostic ranking, not a deployment"""
+    gains: dict[str, dict[str, Interval]]
+    """RECAP's two modes against confidence in that pool: paired clustered intervals, positive favours RECAP"""
+
+    def to_json(self) -> dict[str, Any]:
+        """Fractions in 0…1; null where a metric has no value."""
+        document: dict[str, Any] = {
+            "n": self.n,
+            "units": self.units,
+            "splits": self.splits,
+            "coverage": self.coverage,
+            "level": self.level,
+            "unlabelled": self.unlabelled,
+            "uncovered": self.uncovered,
+            "direct": _finite(self.direct),
+            "risks": {name: measured.to_json() for name, measured in self.risks.items()},
+        }
+        if self.uncovered:
+            risks = {name: measured.to_json() for name, measured in self.inside.items()}
+            document["inside_graph"] = {"n": self.n - self.uncovered, "risks": risks}
+        document["withheld"] = self.withheld
+        document["pooled"] = {name: _finite(values) for name, values in self.pooled.items()}
+        document["gains"] = {
+            mode: {metric: _finite(vars(each)) for metric, each in gains.items()} for mode, gains in self.gains.items()
+        }
+        return document
+
+
+def _over_splits(values: Sequence[float], summary: Callable[[Any], Any]) -> float | None:
+    defined = [value for value in values if not math.isnan(value)]
+    return float(summary(defined)) if defined else None
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if isinstance(v, float) and math.isnan(v) else v for name, v in values.items()}

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recap.claims import NoRelationError, default_graph, default_lexicon, parse
+from recap.probes import question
+
+UNDERSTOOD = [
+    ("Is the mug to the left of the laptop?", "mug", "left_of", "laptop"),
+    ("The cat is beneath the table.", "cat", "below", "table"),
+    ("A beer bottle on a armchair", "beer bottle", "on", "armchair"),
+    ("Does the box contain the ball?", "box", "contains", "ball"),
+    ("The backpack contains the cat.", "backpack", "contains", "cat"),
+    ("Are the potted plants in front of the TVs?", "potted plants", "in_front_of", "TVs"),
+    ("is  the\tdog on top of the   bed ?", "dog", "above", "bed"),
+    ("There is a dog behind the couch.", "dog", "behind", "couch"),
+    ("Is there a dog behind the couch in the picture?", "dog", "behind", "couch"),
+    ("The ball of yarn is inside the basket", "ball of yarn", "inside", "basket"),
+    ("Is the cup right above the plate?", "cup", "above", "plate"),
+    ("The cat is sitting on the mat.", "cat", "on", "mat"),
+    ("The hot dog is on the right side of the sandwich.", "hot dog", "right_of", "sandwich"),
+    ("A soda can to the left of a armchair", "soda can", "left_of", "armchair"),
+    ("In the image, is the mug below the shelf?", "mug", "below", "shelf"),
+    ("Based on what is visible, is it true that the mug is on the table?", "mug", "on", "table"),
+    ("Using only visible evidence, answer yes or no: Is the mug on the table?", "mug", "on", "table"),
+    ("Is the mug on the table? Answer with yes or no.", "mug", "on", "table"),
+    ("Is the photo above the desk?", "photo", "above", "desk"),
+    ("Is the butterfly above the flower?", "butterfly", "above", "flower"),
+    ("Is the salt and pepper shaker left of the mug?", "salt and pepper shaker", "left_of", "mug"),
+    ("The cat is facing away from the dog.", "cat", "facing_away_from", "dog"),
+    ("The bench is far away from the tree.", "bench", "far", "tree"),
+    ("The bench is far from the tree.", "bench", "far_from", "tree"),
+]
+
+NOT_UNDERSTOOD = [
+    "",
+    "   ",
+    "What color is the mug?",
+    "Is the mug blue?",
+    "Where is the mug?",
+    "The man left the house",
+    "Is the mug on the left?",
+    "Is the cat inside?",
+    "Is it on the table?",
+    "Is the mug not left of the laptop?",
+    "Isn't the mug on the table?",
+    "Is the cat in the box on the table?",
+    "Is the mug to the left or to the right of the laptop?",
+    "Is the mug left of the laptop and the plate?",
+    "Is the mug blue and on the table?",
+    "Can you see a mug on the table?",
+    "Are all mugs on the table?",
+    "Is the cat partly under the table?",
+    "To the left of the laptop is the mug.",
+    "Is the cat in the picture?",
+    "Is the in-ear headphone blue?",
+    "Is the mug on the table? Is the cat on the mat?",
+    "on",
+    "¿?",
+]
+
+
+@pytest.mark.parametrize(("text", "subject", "relation", "obj"), UNDERSTOOD)
+def test_a_relation_is_read_with_its_two_objects(text: str, subject: str, relation: str, obj: str) -> None:
+    found = parse(text)
+    assert (found.subject, found.relation, found.object) == (subject, relation, obj)
+
+
+@pytest.mark.parametrize("text", NOT_UNDERSTOOD)
+def test_what_is_not_understood_is_refused_and_never_guessed(text: str) -> None:
+    with pytest.raises(NoRelationError, match="^no spatial relation found in "):
+        parse(text)
+
+
+def test_the_longest_phrase_wins() -> None:
+    assert [m.phrase for m in default_lexicon().find("on the left side of")] == ["on the left side of"]
+    assert [m.phrase for m in default_lexicon().find("is in front of it")] == ["in front of"]
+
+
+def test_a_phrase_inside_a_word_is_no_phrase() -> None:
+    assert default_lexicon().find("the turnover of in-ear onions") == []
+
+
+def test_questions_are_told_from_statements() -> None:
+    assert parse("Is the mug on the table?").is_question
+    assert not parse("The mug is on the table.").is_question
+
+
+NOUNS = st.text(string.ascii_lowercase, min_size=3, max_size=9).filter(
+    lambda w: (
+        w not in default_lexicon().phrases
+        and not any(w in words for words in (*default_lexicon().refuse.values(), *default_lexicon().strip.values()))
+    )
+)
+
+
+@given(NOUNS, NOUNS, st.sampled_from(sorted(default_graph().relations)))
+def test_every_template_reads_back_as_itself(subject: str, obj: str, relation: str) -> None:
+    found = parse(question(subject, relation, obj))
+    assert (found.subject, found.relation, found.object) == (subject, relation, obj)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_understood_or_refused_in_one_line(text: str) -> None:
+    try:
+        found = parse(text)
+    except NoRelationError as error:
+        assert "\n" not in str(error)
+    else:
+        assert found.subject
+        assert found.object
+        assert found.relation in default_lexicon().families
