@@ -182,7 +182,7 @@ def gate(rows: list[Row], draws: int = 1000, seed: int = 13) -> tuple[float, flo
         fprs.append(sum(hall) / negatives if negatives else 1.0)
         area = auc([-abs(row["direct"]["image"]) for row in sample], hall)
         aucs.append(0.0 if math.isnan(area) else area)
-    return float(np.quantile(fprs, 0.975)), float(np.quantile(aucs, 0.025))
+    return sorted(fprs)[math.ceil(0.975 * (draws - 1))], sorted(aucs)[math.floor(0.025 * (draws - 1))]
 
 
 def selector(rows: list[Row], calibration: list[Row]) -> list[float]:

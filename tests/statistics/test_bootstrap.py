@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-from recap.statistics import draw_units, interval, resample_auroc, resample_metrics, resample_share
-from recap.statistics.bootstrap import BLOCK
+from recap.statistics import bootstrap, draw_units, interval, resample_auroc, resample_metrics, resample_share
 
 
 def world(seed: int, units: int, ties: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -51,9 +50,10 @@ def test_resampled_metrics_equal_writing_the_rows_out(seed: int, units: int, tie
         assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
-def test_blocks_of_draws_join_without_a_seam() -> None:
+def test_blocks_of_draws_join_without_a_seam(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bootstrap, "BLOCK_CELLS", 1)  # the smallest blocks: 64 draws
     rows, yes, positive, risk = world(1, 40, True)
-    draws = 2 * BLOCK + 7
+    draws = 2 * 64 + 7
     drawn = resample_auroc(risk, yes != positive, rows, draw_units(40, draws, 3))
     assert len(drawn) == draws
     last = written_out(rows, draw_units(40, draws, 3)[:, -1])

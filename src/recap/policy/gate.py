@@ -64,7 +64,8 @@ def confidence_gate(scores: Scores, level: float = 0.95, draws: int = DRAWS, see
     """Test confidence on calibration rows inside the graph.
 
     Units are resampled whole; each bound is one-sided at 1 − (1 − level)/2 (Bonferroni), so both hold jointly at
-    `level`. A draw without negatives, or without anything to rank, counts against eligibility.
+    `level`. A draw without negatives, or without anything to rank, counts against eligibility; where the quantile
+    falls between two draws the worse one is taken, so that such a draw is never averaged away.
     """
     everyone = np.ones(len(scores), dtype=bool)
     negative, hallucinated = ~scores.positive, hallucinations(scores.yes, scores.positive)
@@ -75,9 +76,9 @@ def confidence_gate(scores: Scores, level: float = 0.95, draws: int = DRAWS, see
     tail = (1 - level) / 2
     return Gate(
         hfpr=hallucination_fpr(everyone, scores.yes, scores.positive),
-        hfpr_upper=float(np.quantile(np.where(np.isnan(hfpr), 1.0, hfpr), 1 - tail)),
+        hfpr_upper=float(np.quantile(np.where(np.isnan(hfpr), 1.0, hfpr), 1 - tail, method="higher")),
         hall_auc=auroc(scores.confidence, hallucinated) if len(scores) else math.nan,
-        hall_auc_lower=float(np.quantile(np.where(np.isnan(auc), 0.0, auc), tail)),
+        hall_auc_lower=float(np.quantile(np.where(np.isnan(auc), 0.0, auc), tail, method="lower")),
         level=level,
         draws=draws,
         seed=seed,

@@ -105,7 +105,7 @@ def calibrate(
     first_stage: float = FIRST_STAGE,
 ) -> Policy:
     """Fix mode and threshold on labelled calibration rows. Without a `mode` the gate chooses."""
-    _check(scores, coverage, mode, first_stage)
+    _check(scores, coverage, mode, first_stage, level)
     inside = scores.where(scores.covered)
     gate = confidence_gate(inside, level)
     chosen = mode or (SELECTOR if gate.eligible else IMG)
@@ -159,9 +159,11 @@ def _stages(inside: Scores, coverage: float, first: float) -> tuple[Staged, floa
     return stage, float(left[wanted - 1])
 
 
-def _check(scores: Scores, coverage: float, mode: str | None, first_stage: float) -> None:
+def _check(scores: Scores, coverage: float, mode: str | None, first_stage: float, level: float) -> None:
     if not 0 < coverage <= 1:
         raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
+    if not 0 < level < 1:
+        raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
     if mode is not None and mode not in MODES:
         raise RecapError(f'"{mode}" is not a mode ({", ".join(MODES)})')
     if mode == STAGED and not 0 < first_stage < coverage:

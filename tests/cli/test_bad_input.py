@@ -1,0 +1,152 @@
+"""Whatever a user gets wrong ends in one clear line, exit code 2, and nothing half-written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recap.evaluation.simulate import BIASED, simulate
+from recap.table import write_table
+from tests.conftest import Ran
+from tests.tables import fields, random_rows, write
+
+Recap = Callable[..., Ran]
+
+
+def spoil(rows: list[dict[str, Any]], at: int, change: Callable[[dict[str, Any]], object]) -> list[dict[str, Any]]:
+    change(rows[at])
+    return rows
+
+
+def lines(rows: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def good() -> list[dict[str, Any]]:
+    return random_rows(1, 40)
+
+
+ONE_CLASS = [row | {"label": "yes"} for row in good()]
+ONE_UNIT = [row | {"unit": "only"} for row in good()]
+
+TABLES = {
+    "truncated": (lines(good())[:-40], "not valid JSON"),
+    "nan": (
+        lines(spoil(good(), 4, lambda r: r["direct"].update(image=float("nan")))),
+        ":5: direct.image is NaN or infinite",
+    ),
+    "infinite": (
+        lines(spoil(good(), 6, lambda r: r["margins"]["image"].update({r["claim"]: float("inf")}))),
+        ":7: margins.image.",
+    ),
+    "missing channel": (lines(spoil(good(), 3, lambda r: r["margins"].pop("image"))), ":4: "),
+    "unknown relation": (lines(spoil(good(), 2, lambda r: r.update(relation="lefft_of"))), ":3: "),
+    "unknown margin": (lines(spoil(good(), 2, lambda r: r["margins"]["image"].update(up=1.0))), ":3: "),
+    "duplicate id": (lines([*good(), good()[0]]), "is a duplicate of line 1"),
+    "one class": (lines(ONE_CLASS), 'every label inside the graph is "yes"'),
+    "no labels": (lines([row | {"label": None} for row in good()]), "no row has a label"),
+    "empty": ("", "the table is empty"),
+    "single unit": (lines(ONE_UNIT), "unit"),
+    "huge line": (lines([*good(), fields("z", subject="x" * 10_000_000)]), "longer than 1 MiB"),
+    "binary": ("\x00\x01\x02\n", ":1: not valid JSON"),
+    "not rows": ('["a"]\n', ":1: the row is not a JSON object"),
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+@pytest.mark.parametrize("command", ["calibrate", "evaluate"])
+def test_a_bad_table_ends_in_one_line(recap: Recap, tmp_path: Path, kind: str, command: str) -> None:
+    text, problem = TABLES[kind]
+    table, out = tmp_path / "table.jsonl", tmp_path / "out"
+    table.write_text(text)
+    ran = recap(command, table, "--out", out)
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.startswith("recap: ")
+    assert ran.err.count("\n") == 1
+    assert problem in ran.err
+    if kind != "single unit" or command == "evaluate":
+        assert str(table) in ran.err
+    assert sorted(tmp_path.iterdir()) == [table]
+
+
+@pytest.mark.parametrize("kind", ["truncated", "nan", "missing channel", "duplicate id", "huge line", "empty"])
+def test_score_and_decide_write_nothing_for_a_bad_table(recap: Recap, tmp_path: Path, kind: str) -> None:
+    table, policy = tmp_path / "table.jsonl", tmp_path / "policy.json"
+    recap("calibrate", write(good(), tmp_path / "good.jsonl"), "--out", policy)
+    table.write_text(TABLES[kind][0])
+    before = sorted(tmp_path.iterdir())
+    for arguments in (["score", table, "-r", "recap-img"], ["decide", table, "--policy", policy]):
+        for out in ([], ["--out", tmp_path / "result.jsonl"]):
+            ran = recap(*arguments, *out)
+            assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1), ran.err
+            assert str(table) in ran.err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_policy_of_another_graph(recap: Recap, tmp_path: Path) -> None:
+    table, policy, graph = write(good(), tmp_path / "t.jsonl"), tmp_path / "p.json", tmp_path / "g.toml"
+    builtin = Path(__file__).parents[2] / "src" / "recap" / "claims" / "graph.toml"
+    graph.write_text(builtin.read_text().replace("above = 0.5", "above = 0.25"))
+    assert recap("calibrate", table, "--graph", graph, "--out", policy).code == 0
+    ran = recap("decide", table, "--policy", policy)
+    assert (ran.code, ran.out) == (2, "")
+    assert "calibrated with another relation graph" in ran.err
+    assert recap("decide", table, "--policy", policy, "--graph", graph).code == 0
+    assert recap("decide", table, "--policy", policy, "--force").code == 0
+
+
+def test_a_policy_of_another_model(recap: Recap, tmp_path: Path) -> None:
+    table, policy = tmp_path / "t.jsonl", tmp_path / "p.json"
+    write_table(simulate(BIASED, 60, 1).rows, table)
+    recap("calibrate", table, "--out", policy)
+    other = tmp_path / "o.jsonl"
+    other.write_text(table.read_text().replace("simulated-biased", "another"))
+    ran = recap("decide", other, "--policy", policy)
+    assert (ran.code, 'calibrated on model "simulated-biased"' in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["parse", "What is this?"], 'no spatial relation found in "What is this?"'),
+        (["parse", ""], 'no spatial relation found in ""'),
+        (["parse"], "Missing argument 'TEXT'"),
+        (["score", "none.jsonl"], "none.jsonl: cannot read the table: no such file or directory"),
+        (["score", "."], "cannot read the table: is a directory"),
+        (["score", "t.jsonl", "--risk", "recap"], '"recap" is not a risk'),
+        (["score", "t.jsonl", "--out", "no/such/dir/x.jsonl"], "cannot write: no such file or directory"),
+        (["calibrate", "t.jsonl"], "Missing option '--out'"),
+        (["calibrate", "t.jsonl", "--out", "p.json", "--coverage", "1.5"], "coverage is 1.5; it must lie in (0, 1]"),
+        (["calibrate", "t.jsonl", "--out", "p.json", "--coverage", "most"], "Input should be a valid number"),
+        (["calibrate", "t.jsonl", "--out", "p.json", "--mode", "best"], '"best" is not a mode'),
+        (
+            ["calibrate", "t.jsonl", "--out", "p.json", "--mode", "staged", "--first", "0.9"],
+            "the first stage accepts 0.9",
+        ),
+        (["calibrate", "t.jsonl", "--out", "p.json", "--level", "1.5"], "level is 1.5"),
+        (["decide", "t.jsonl", "--policy", "t.jsonl"], "t.jsonl: "),
+        (["decide", "t.jsonl", "--policy", "none.json"], "none.json: cannot read the policy: no such file"),
+        (["evaluate", "t.jsonl", "--splits", "0"], "splits is 0; at least one is needed"),
+        (["evaluate", "t.jsonl", "--graph", "t.jsonl"], "t.jsonl:1: not valid TOML"),
+        (["evaluate", "t.jsonl", "--out", "t.jsonl"], "t.jsonl: cannot make the folder"),
+        (["data", "stats", "vsr"], "vsr is read from a folder of yours: give --root DIR"),
+        (["data", "stats", "nope"], '"nope" is not a dataset'),
+        (["graph", "check", "none.toml"], "none.toml: cannot read the graph: no such file"),
+        (["demo", "--groups", "3", "--out", "d"], "groups is 3; the demo needs at least 40"),
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["parse", "x", "--frob"], "No such option"),
+    ],
+)
+def test_a_wrong_word_ends_in_one_line(recap: Recap, tmp_path: Path, arguments: list[str], problem: str) -> None:
+    write(good(), tmp_path / "t.jsonl")
+    ran = recap(*arguments, cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, ""), ran.out
+    assert problem in ran.err
+    assert ran.err.count("\n") == 1
+    assert "Traceback" not in ran.err
+    assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]

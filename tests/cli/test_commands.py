@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recap.risks import RISKS
+from tests.conftest import Ran
+from tests.tables import fields, random_rows, write
+
+Recap = Callable[..., Ran]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write(random_rows(1, 60), tmp_path / "table.jsonl")
+
+
+def test_parse_prints_the_contract(recap: Recap) -> None:
+    ran = recap("parse", "Is the mug to the right of the laptop?", "--json")
+    assert ran.json == {
+        "subject": "mug",
+        "relation": "right_of",
+        "object": "laptop",
+        "family": "left_right",
+        "claim": "left_of",
+        "swapped": True,
+        "contradictions": ["right_of"],
+        "supports": {},
+        "questions": {
+            "direct": "Is the mug to the right of the laptop?",
+            "left_of": "Is the laptop to the left of the mug?",
+            "right_of": "Is the laptop to the right of the mug?",
+        },
+    }
+
+
+def test_parse_outside_the_graph_has_no_claim(recap: Recap) -> None:
+    found = recap("parse", "The cat is touching the dog.", "--json").json
+    assert (found["claim"], found["family"], found["questions"]) == (
+        None,
+        "other",
+        {"direct": "Is the cat touching the dog?"},
+    )
+
+
+def test_parse_for_people(recap: Recap) -> None:
+    out = recap("parse", "The cup is on the table.").out
+    assert "above (β = 0.5)" in out
+    assert "Is the cup below the table?" in out
+    assert "outside the relation graph" in recap("parse", "The cup is near the table.").out
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["--risk", "confidence", "--risk", "recap-img"],
+        ["--risk", "confidence,recap-img"],
+        ["--risk", "confidence", "recap-img"],
+    ],
+)
+def test_score_takes_several_names(recap: Recap, table: Path, names: list[str]) -> None:
+    ran = recap("score", table, *names)
+    assert ran.code == 0, ran.err
+    assert len(ran.lines) == len(table.read_text().splitlines())
+    assert list(ran.lines[0]) == ["id", "answer", "risks"]
+    assert list(ran.lines[0]["risks"]) == ["confidence", "recap-img"]
+
+
+def test_score_offers_all_risks_and_writes_a_file(recap: Recap, table: Path, tmp_path: Path) -> None:
+    ran = recap("score", table, "--out", tmp_path / "scores.jsonl")
+    assert (ran.code, ran.out) == (0, "")
+    first = json.loads((tmp_path / "scores.jsonl").read_text().splitlines()[0])
+    assert list(first["risks"]) == list(RISKS)
+
+
+def test_selector_scores_use_the_given_calibration(recap: Recap, table: Path, tmp_path: Path) -> None:
+    other = write(random_rows(2, 30), tmp_path / "cal.jsonl")
+    own = recap("score", table, "-r", "recap-selector").lines
+    given = recap("score", table, "-r", "recap-selector", "--calibration", other).lines
+    assert own != given
+
+
+def test_calibrate_then_decide(recap: Recap, table: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.json"
+    ran = recap("calibrate", table, "--coverage", "0.8", "--out", policy)
+    assert ran.code == 0, ran.err
+    assert "mode       recap-" in ran.out
+    document = json.loads(policy.read_text())
+    assert {"mode", "coverage", "threshold", "gate", "cdfs", "graph", "model", "counts", "fallback"} <= document.keys()
+    decided = recap("decide", table, "--policy", policy).lines
+    assert len(decided) == len(table.read_text().splitlines())
+    assert all(line["accepted"] == (line["risk"] <= line["threshold"]) for line in decided)
+    assert all(line["reason"].startswith("accepted" if line["accepted"] else "rejected") for line in decided)
+    told = recap("decide", table, "--policy", policy, "--out", tmp_path / "d.jsonl")
+    assert "answers accepted" in told.err
+    assert [json.loads(x) for x in (tmp_path / "d.jsonl").read_text().splitlines()] == decided
+
+
+def test_calibrate_json_is_the_policy_file(recap: Recap, table: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.json"
+    assert recap("calibrate", table, "--out", policy, "--json").json == json.loads(policy.read_text())
+
+
+def test_staged_is_asked_for(recap: Recap, table: Path, tmp_path: Path) -> None:
+    ran = recap("calibrate", table, "--mode", "staged", "--first", "0.5", "--out", tmp_path / "p.json")
+    assert "staged  (as asked)" in ran.out
+    assert "is accepted without probing" in ran.out
+
+
+def test_evaluate_prints_the_contract(recap: Recap, table: Path) -> None:
+    found: Any = recap("evaluate", table, "--splits", "5", "--json").json
+    assert {"n", "units", "splits", "coverage", "risks"} <= found.keys()
+    assert (found["units"], found["splits"], found["coverage"]) == (60, 5, 0.8)
+    for figures in found["risks"].values():
+        assert {"coverage", "acc", "hfpr", "err_auc", "hall_auc", "aurc"} <= figures.keys()
+        assert all(0 <= figures[name] <= 1 for name in ("coverage", "acc", "hfpr", "err_auc", "hall_auc", "aurc"))
+    assert sum(found["risks"]["recap"]["modes"].values()) == 5
+
+
+def test_evaluate_twice_is_the_same(recap: Recap, table: Path) -> None:
+    assert recap("evaluate", table, "--json").out == recap("evaluate", table, "--json").out
+
+
+def test_evaluate_for_people_and_into_a_folder(recap: Recap, table: Path, tmp_path: Path) -> None:
+    ran = recap("evaluate", table, "--splits", "3", "--out", tmp_path / "report")
+    assert "recap chose" in ran.out
+    assert "Gain over confidence" in ran.out
+    with (tmp_path / "report" / "splits.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 3 * (len(RISKS) + 1)
+    assert json.loads((tmp_path / "report" / "evaluation.json").read_text())["splits"] == 3
+
+
+def test_evaluate_one_family(recap: Recap, table: Path) -> None:
+    found: Any = recap("evaluate", table, "--family", "vertical", "--splits", "2", "--json").json
+    assert found["n"] < 200
+    ran = recap("evaluate", table, "--family", "vertcal")
+    assert (ran.code, 'did you mean "vertical"?' in ran.err) == (2, True)
+
+
+def test_data_list_and_stats(recap: Recap, data: Path, tmp_path: Path) -> None:
+    assert "whatsup" in recap("data", "list").out
+    assert [d["name"] for d in recap("data", "list", "--json").json] == ["vsr", "whatsup", "gsr"]
+    found: Any = recap("data", "stats", "vsr", "--root", data / "vsr", "--json").json
+    assert {"statements", "covered", "images", "families", "relations", "probes", "calls_per_statement"} <= found.keys()
+    assert "as the paper counts" in recap("data", "stats", "whatsup", "--root", data / "whatsup").out
+    mine = tmp_path / "mine.jsonl"
+    mine.write_text(
+        '{"image": "a.jpg", "question": "Is the mug on the table?"}\n' + 7 * '{"image": "a.jpg", "question": "Why?"}\n'
+    )
+    ran = recap("data", "stats", mine)
+    assert "1 statements, 1 of them covered" in ran.out
+    assert "… and 2 more rows without a spatial relation" in ran.err
+
+
+def test_graph_show_and_check(recap: Recap, tmp_path: Path) -> None:
+    assert "above (β = 0.5)" in recap("graph", "show").out
+    shown = recap("graph", "show", "--json").json
+    assert shown["relations"]["behind"]["claim"] == "in_front_of"
+    builtin = Path(__file__).parents[2] / "src" / "recap" / "claims" / "graph.toml"
+    good = recap("graph", "check", builtin)
+    assert (good.code, "9 relations, 5 claims, no problems" in good.out) == (0, True)
+    bad = tmp_path / "bad.toml"
+    bad.write_text(builtin.read_text().replace("above = 0.5", "above = 7"))
+    ran = recap("graph", "check", bad)
+    assert (ran.code, ran.err) == (2, f"{bad}:36: on: the weight of support above is 7, outside (0, 1]\n")
+
+
+def test_demo_tells_both_regimes(recap: Recap, tmp_path: Path) -> None:
+    ran = recap("demo", "--out", tmp_path / "demo")
+    assert ran.code == 0, ran.err
+    assert "mode recap-selector" in ran.out
+    assert "mode recap-img" in ran.out
+    assert "simulated" in ran.out
+    assert {path.suffix for path in (tmp_path / "demo").iterdir()} == {".jsonl", ".json"}
+    again = recap("evaluate", tmp_path / "demo" / "simulated-biased.jsonl", "--json", "--splits", "2")
+    assert again.code == 0, again.err
+
+
+def test_help_everywhere_has_an_example(recap: Recap) -> None:
+    assert recap().out == recap("--help").out
+    for command in (
+        ["demo"],
+        ["parse"],
+        ["score"],
+        ["calibrate"],
+        ["decide"],
+        ["evaluate"],
+        ["data", "list"],
+        ["data", "stats"],
+        ["graph", "show"],
+        ["graph", "check"],
+    ):
+        ran = recap(*command, "--help")
+        assert ran.code == 0
+        assert f"Example: recap {' '.join(command)}" in ran.out
+    assert recap("--version").out.startswith("recap ")
+
+
+def test_a_reader_who_has_enough_is_no_error(table: Path) -> None:
+    import subprocess
+    import sys
+
+    command = f"{sys.executable} -m recap score {table} | head -n 1"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert "Traceback" not in ran.stderr
+    assert len(ran.stdout.splitlines()) == 1
+
+
+def test_rows_outside_the_graph_have_null_risks(recap: Recap, tmp_path: Path) -> None:
+    path = write([fields("a"), fields("b", "near")], tmp_path / "t.jsonl")
+    assert [line["risks"]["recap-img"] for line in recap("score", path, "-r", "recap-img").lines] == [
+        0.0 - (0.5 - -0.5),
+        None,
+    ]
