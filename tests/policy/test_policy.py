@@ -219,7 +219,7 @@ def verdict(answer: str, threshold: float, **image: float) -> tuple[str, str | N
         ("yes", -5.0, {"left_of": 3.0, "right_of": 2.0}, "contradiction", "comes too close to the claim"),
         ("yes", -5.0, {"left_of": -2.0, "right_of": 1.0}, "claim", 'the claim "mug left of table" lacks support in the picture (-2.00)'),
         ("yes", -5.0, {"on": 1.0, "below": 0.1, "above": -8.0}, "support", 'a support failed: "mug above table"'),
-        ("yes", 0.0, {"left_of": 3.0, "right_of": -1.0}, "claim", "accepted: the picture supports"),
+        ("yes", 0.0, {"left_of": 3.0, "right_of": -1.0}, "claim", "accepted: the claim \"mug left of table\" holds up well enough"),
         ("no", 0.0, {"left_of": -3.0, "right_of": -1.0}, "claim", "accepted: the claim"),
         ("no", 0.0, {"left_of": 0.1, "right_of": 4.0}, "contradiction", 'a contradiction holds instead: "mug right of table" (+4.00)'),
         ("no", 0.0, {"on": 0.1, "below": 0.1, "above": -8.0}, "support", "accepted: a support failed"),

@@ -77,8 +77,8 @@ def _yes(case: Case, witness: Witness, accepted: bool, claim: str) -> str:
     said = case.pair(witness.relation)
     if accepted:
         rival = next((w for w in case.against if w.kind == "contradiction"), None)
-        beside = f", {case.pair(rival.relation)} only {rival.margin:+.2f}" if rival else ""
-        return f"the picture supports {claim} ({case.claim:+.2f}{beside})"
+        beside = f", against {rival.margin:+.2f} for {case.pair(rival.relation)}" if rival else ""
+        return f"the claim {claim} holds up well enough ({case.claim:+.2f}{beside})"
     match witness.kind:
         case "contradiction":
             how = "is better supported than" if witness.margin > case.claim else "comes too close to"
