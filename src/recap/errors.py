@@ -9,6 +9,29 @@ from collections.abc import Iterable
 class RecapError(ValueError):
     """Bad input, told in one line. The command line prints it and exits with code 2."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
+def reason(error: OSError) -> str:
+    """Why the operating system refused, in a few lower-case words."""
+    return (error.strerror or str(error)).lower()
+
+
+def misspelt(word: str, known: Iterable[str]) -> str | None:
+    """The known word that this one is a slip of: letters swapped, one wrong or missing. A longer word is another."""
+    for other in known:
+        if word != other and (
+            (len(word) == len(other) and (sorted(word) == sorted(other) or _differences(word, other) == 1))
+            or (len(word) + 1 == len(other) and any(other[:i] + other[i + 1 :] == word for i in range(len(other))))
+        ):
+            return other
+    return None
+
+
+def _differences(one: str, other: str) -> int:
+    return sum(a != b for a, b in zip(one, other, strict=True))
+
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean "label"?` when a known word is close to this one, else nothing."""

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import IO
 
-from recap.errors import RecapError
+from recap.errors import RecapError, reason
 
 
 @contextlib.contextmanager
@@ -18,18 +18,24 @@ def reading(path: Path, what: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise RecapError(f"{path}: cannot read the {what}: {reason}") from None
+        raise RecapError(f"{path}: cannot read the {what}: {reason(error)}") from None
     except UnicodeDecodeError:
         raise RecapError(f"{path}: cannot read the {what}: it is not UTF-8 text") from None
 
 
 @contextlib.contextmanager
 def atomic_write(path: str | Path) -> Generator[IO[bytes]]:
-    """A binary file that appears under `path` only when the block ends well: no half-written output, ever."""
-    target = Path(path)
+    """A binary file that appears under `path` only when the block ends well: no half-written output, ever.
+
+    A link is followed, and a device or pipe (`--out /dev/stdout`) is written to, never replaced.
+    """
+    target = Path(os.path.realpath(path))
     temporary: str | None = None
     try:
+        if Path(path).exists() and not Path(path).is_file():
+            with Path(path).open("wb") as stream:
+                yield stream
+            return
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         with os.fdopen(handle, "wb") as stream:
             yield stream
@@ -41,12 +47,19 @@ def atomic_write(path: str | Path) -> Generator[IO[bytes]]:
         os.replace(temporary, target)
         temporary = None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise RecapError(f"{target}: cannot write: {reason}") from None
+        raise RecapError(f"{path}: cannot write: {reason(error)}") from None
     finally:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder for output, with those above it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecapError(f"{path}: cannot make the folder: {reason(error)}") from None
 
 
 def write_text(path: str | Path, text: str) -> None:

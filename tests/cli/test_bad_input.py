@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,6 +140,8 @@ def test_a_policy_of_another_model(recap: Recap, tmp_path: Path) -> None:
         (["data", "stats", "nope"], '"nope" is not a dataset'),
         (["graph", "check", "none.toml"], "none.toml: cannot read the graph: no such file"),
         (["demo", "--groups", "3", "--out", "d"], "groups is 3; the demo needs at least 40"),
+        (["demo", "--seed", "-1", "--out", "d"], "seed is -1"),
+        (["calibrate", "t.jsonl", "--out", "p.json", "--first", "0.5"], "--first belongs to --mode staged"),
         (["frobnicate"], "No such command 'frobnicate'"),
         (["parse", "x", "--frob"], "No such option"),
     ],
@@ -150,3 +154,39 @@ def test_a_wrong_word_ends_in_one_line(recap: Recap, tmp_path: Path, arguments: 
     assert ran.err.count("\n") == 1
     assert "Traceback" not in ran.err
     assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
+
+
+def test_special_files_are_written_to_and_never_replaced(recap: Recap, tmp_path: Path) -> None:
+    table = write(good(), tmp_path / "t.jsonl")
+    link, real = tmp_path / "link.jsonl", tmp_path / "real.jsonl"
+    link.symlink_to(real)
+    assert recap("score", table, "-r", "confidence", "--out", link).code == 0
+    assert link.is_symlink()
+    assert real.read_text().startswith("{")
+    assert recap("score", table, "-r", "confidence", "--out", "/dev/null").code == 0
+    assert Path("/dev/null").is_char_device()
+    streamed = recap("score", table, "-r", "confidence", "--out", "/dev/stdout")
+    assert len(streamed.lines) == len(good())
+
+
+@pytest.mark.parametrize("redirect", [">/dev/full", ">&-"])
+def test_an_output_that_cannot_be_written_is_no_traceback(tmp_path: Path, redirect: str) -> None:
+    table = write(good(), tmp_path / "t.jsonl")
+    for words in (f"score {table} -r confidence", "graph show", f"evaluate {table} --splits 2"):
+        ran = subprocess.run(
+            f"{sys.executable} -m recap {words} {redirect}", shell=True, capture_output=True, text=True, check=False
+        )
+        assert "Traceback" not in ran.stderr
+        assert ran.returncode in (0, 2)
+
+
+def test_a_terminal_without_unicode_still_gets_json(tmp_path: Path, recap: Recap) -> None:
+    table, policy = write(good(), tmp_path / "t.jsonl"), tmp_path / "p.json"
+    recap("calibrate", table, "--out", policy)
+    command = f"PYTHONIOENCODING=latin-1 {sys.executable} -m recap decide {table} --policy {policy}"
+    ran = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (
+        "≤" in json.loads(ran.stdout.splitlines()[0])["reason"]
+        or ">" in json.loads(ran.stdout.splitlines()[0])["reason"]
+    )

@@ -109,6 +109,30 @@ def test_staged_whose_first_stage_ties_to_the_target_accepts_nothing_more() -> N
     assert accepted(policy, table).sum() == 18
 
 
+def test_staged_needs_probes_only_for_what_confidence_left_open(biased: MarginTable) -> None:
+    policy = calibrate_table(biased, 0.8, mode="staged")
+    assert policy.staged is not None
+    bare = [
+        row.model_copy(update={"margins": {}}) if -abs(row.direct.image or 0) <= policy.staged.threshold else row
+        for row in biased.rows
+    ]
+    some = MarginTable(tuple(bare), biased.graph)
+    assert np.array_equal(accepted(policy, some), accepted(policy, biased))
+
+
+def test_staged_keeps_its_coverage_outside_the_graph_too() -> None:
+    table = table_of(*random_rows(6, 120, outside=0.4))
+    taken = accepted(calibrate_table(table, 0.8, mode="staged"), table)
+    assert taken[~table.covered].mean() == pytest.approx(0.8, abs=0.02)
+    assert taken[table.covered].mean() == pytest.approx(0.8, abs=0.02)
+
+
+def test_the_confidence_mode_needs_no_probes() -> None:
+    table = table_of(*[row | {"margins": {}} for row in random_rows(7, 60)])
+    policy = calibrate_table(table, 0.8, mode="confidence")
+    assert accepted(policy, table).mean() == pytest.approx(0.8, abs=0.02)
+
+
 def test_the_file_brings_back_the_same_policy(tmp_path: Path) -> None:
     table = table_of(*random_rows(5, 60, outside=0.3))
     for mode in (None, "recap-img", "recap-selector", "staged", "confidence"):
@@ -251,7 +275,8 @@ def test_a_swapped_claim_is_told_over_the_pair_that_was_asked() -> None:
 def test_the_veto_is_named_when_confidence_decided(aligned: MarginTable) -> None:
     policy = calibrate_table(aligned)
     scores = Scores.of(aligned)
-    conf, rel = policy.percentiles(scores)
+    assert policy.relation_cdf is not None
+    conf, rel = policy.confidence_cdf(scores.confidence), policy.relation_cdf(scores.relation)
     for i, decision in enumerate(decide(policy, aligned)):
         assert decision.witness is not None
         assert (decision.witness.kind == "confidence") == (conf[i] > rel[i])

@@ -109,6 +109,15 @@ def test_supports_are_asked_only_of_claims_that_have_them() -> None:
     assert "recap-cal" in withheld
 
 
+def test_a_calibration_table_with_a_hole_is_an_error() -> None:
+    table, hole = table_of(fields("a")), fields("b")
+    del hole["margins"]["image"]
+    with pytest.raises(RecapError, match='"b": risk recap-selector needs margins.image.left_of'):
+        compute(table, "recap-selector", table_of(hole))
+    with pytest.raises(RecapError, match="no calibration row is inside the relation graph"):
+        compute(table, "recap-selector", table_of(fields("c", "near")))
+
+
 # Laws
 
 

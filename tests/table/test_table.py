@@ -66,7 +66,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 BAD = [
     (changed("lable", "yes"), '"lable" is not a field; did you mean "label"?'),
-    (changed("direct.imagee", 1.0), '"direct.imagee" is not a field; did you mean "image"?'),
+    (changed("direct.imgae", 1.0), '"direct.imgae" is not a field; did you mean "image"?'),
     (changed("label", "maybe"), 'label is "maybe", but must be \'yes\' or \'no\''),
     (changed("label", 1), "label is \"1\", but must be 'yes' or 'no'"),
     (changed("id", ...), 'field "id" is missing'),

@@ -77,6 +77,12 @@ class Graph:
         """The relation's family name, `left_right` say."""
         return self._node(relation).family
 
+    def family_of(self, relation: str) -> str:
+        """The family of any relation: this graph's, else the lexicon's, else `other`."""
+        if relation in self:
+            return self.family(relation)
+        return self.lexicon.families.get(relation, "other")
+
     def claim(self, statement: Statement) -> Claim:
         """The canonical claim that a statement makes (uncovered where the graph does not know its relation)."""
         if statement.relation not in self:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from recap.claims.graph import Graph, Relation
 from recap.errors import RecapError, did_you_mean
+from recap.files import reading
 
 _KEYS = {
     "family": (str, "a string"),
@@ -52,14 +53,8 @@ def check_graph(path: str | Path) -> list[Problem]:
 
 
 def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise RecapError(f"{path}: cannot read the graph: {_reason(error)}") from None
-
-
-def _reason(error: OSError | UnicodeDecodeError) -> str:
-    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else (error.strerror or str(error)).lower()
+    with reading(path, "graph"):
+        return path.read_text("utf-8-sig")
 
 
 def _accept(name: str, text: str) -> Graph:
@@ -96,6 +91,9 @@ class _Checker:
             at = int(line.group(1)) if line else self.text.count("\n") + 1
             yield Problem(at, f"not valid TOML: {re.sub(r' ?.at (line|end).*', '', str(error)).lower()}")
             return
+        except (RecursionError, ValueError):
+            yield Problem(1, "not a graph file: it nests too deeply, or holds a number beyond all bounds")
+            return
         for key in data:
             if key not in ("version", "families", "relations"):
                 hint = did_you_mean(key, ("version", "families", "relations"))
@@ -110,6 +108,7 @@ class _Checker:
         for name, entry in cast("dict[str, Any]", entries).items():
             wrong = list(self._read_relation(name, entry))
             yield from wrong
+        yield from self._check_phrases()
         for node in self.relations.values():
             yield from self._check_canonical(node)
         for node in self.relations.values():
@@ -156,11 +155,21 @@ class _Checker:
                 str(family),
                 fields.get("canonical"),
                 tuple(fields.get("contradictions", ())),
-                dict(fields.get("supports", {})),
+                {other: _weight(weight) for other, weight in fields.get("supports", {}).items()},
                 tuple(fields.get("phrases", ())),
                 question,
             )
         )
+
+    def _check_phrases(self) -> Iterator[Problem]:
+        owners: dict[str, str] = {}
+        for node in self.relations.values():
+            for phrase in node.phrases:
+                line, said = self._line(node.name, "phrases"), " ".join(phrase.lower().split())
+                if not said:
+                    yield Problem(line, f"{node.name}: a phrase is empty")
+                elif owners.setdefault(said, node.name) != node.name:
+                    yield Problem(line, f'{node.name}: the phrase "{said}" is already one of {owners[said]}')
 
     def _check_canonical(self, node: Relation) -> Iterator[Problem]:
         if node.canonical is None:
@@ -216,7 +225,7 @@ class _Checker:
             elif other in node.contradictions:
                 yield Problem(line, f"{node.name}: support {other} is also a contradiction")
             if not _is_weight(weight):
-                yield Problem(line, f"{node.name}: the weight of support {other} is {weight}, outside (0, 1]")
+                yield Problem(line, f"{node.name}: the weight of support {other} is {_plain(weight)}, outside (0, 1]")
 
     def _inverse(self, name: str) -> str | None:
         """The name for this relation with the two objects swapped, if the graph has one."""
@@ -269,6 +278,15 @@ class _Checker:
 
 def _first(lines: list[str], pattern: str, start: int) -> int | None:
     return next((i for i in range(start, len(lines)) if re.match(pattern, lines[i])), None)
+
+
+def _weight(weight: Any) -> Any:
+    """1 and 1.0 are the same weight, and must give the same hash."""
+    return float(weight) if isinstance(weight, int) and not isinstance(weight, bool) else weight
+
+
+def _plain(weight: object) -> str:
+    return f"{weight:g}" if isinstance(weight, float) else str(weight)
 
 
 def _is_weight(weight: object) -> bool:

@@ -56,8 +56,11 @@ class Lexicon:
         for phrase in (p for p in wanted if p in lowered):
             for found in re.finditer(rf"(?<![\w-]){re.escape(phrase)}(?![\w-])", text, re.IGNORECASE):
                 if all(found.end() <= m.start or found.start() >= m.end for m in taken):
-                    taken.append(Match(self.phrases[phrase], phrase, found.start(), found.end()))
+                    taken.append(Match(self._relation(phrase), phrase, found.start(), found.end()))
         return sorted(taken, key=lambda m: m.start)
+
+    def _relation(self, phrase: str) -> str:
+        return self.phrases.get(phrase, phrase.replace(" ", "_"))
 
 
 @cache

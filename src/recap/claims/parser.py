@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from recap.claims.lexicon import Lexicon, Match, default_lexicon
 from recap.errors import RecapError, quoted
+
+LONGEST = 400
+"""characters: a question about two objects is far shorter, and prompts of pages hold more than one"""
 
 
 class NoRelationError(RecapError):
@@ -55,33 +59,33 @@ class _Parser:
         match = self._one_match(body)
         subject = self._noun_phrase(self._strip_tail(body[: match.start]), "before", match)
         obj = self._noun_phrase(body[match.end :], "after", match)
-        places = self.lexicon.refuse["not_objects"]
-        if match.relation in ("inside", "on"):
-            places |= self.lexicon.refuse["scenes"]
-        if obj.lower() in places:
-            raise self.refuse(f'"{obj}" is a place in the picture, not a second object')
-        family = self.lexicon.families[match.relation]
+        self._not_a_region(subject, match.relation, obj)
+        family = self.lexicon.families.get(match.relation, "other")
         return Statement(subject, match.relation, obj, family, match.phrase, is_question)
 
     def _body(self) -> tuple[str, bool]:
         """The sentence without its frames and its opening verb, and whether it asked."""
-        body = " ".join(self.text.replace("\u2019", "'").split()).strip(" \"'“”‘")
+        if len(self.text) > LONGEST:
+            raise self.refuse("it is too long to be one question")
+        text = unicodedata.normalize("NFKC", self.text).replace("\u2019", "'")
+        body = " ".join(re.sub(r"[\"“”„«»‘`*]", " ", text).split()).strip(" '")
         previous = None
         while body != previous:
             previous = body
             body = self.lexicon.frames_after.sub("", self.lexicon.frames_before.sub("", body))
         asked = body.endswith("?")
-        body = body.rstrip(" ?.!")
+        body = body.rstrip(" ?.!,;:'")
         if not body:
             raise self.refuse("there is nothing to read")
         if re.search(r"[?.!;]\s", body):
             raise self.refuse("it holds more than one sentence")
-        first, _, rest = body.partition(" ")
-        opener = first.lower()
         if "n't" in body.lower() or self._words(body) & self.lexicon.refuse["negations"]:
             raise self.refuse("it is negated; ask the positive question")
+        body = re.sub(r"^there's\s+", "there is ", body, flags=re.IGNORECASE)
+        first, _, rest = body.partition(" ")
+        opener = first.lower()
         if opener in self.lexicon.refuse["openers"]:
-            raise self.refuse(f'a question that opens with "{first}" has no yes/no relation')
+            raise self.refuse(f'with "{first}" at its head it does not ask or state one relation')
         if opener in ("is", "are", "was", "were"):
             return re.sub(r"^there\s+", "", rest, flags=re.IGNORECASE), True
         if opener in ("does", "do", "did"):
@@ -107,21 +111,37 @@ class _Parser:
         return " ".join(words)
 
     def _noun_phrase(self, part: str, side: str, match: Match) -> str:
-        words = part.replace(",", " , ").split()
+        """The words of one object without its determiner, if they can be that and nothing more."""
+        words = part.split()
         while words and words[0].lower() in self.lexicon.strip["determiners"]:
             words.pop(0)
         if not words:
             raise self.refuse(f'no object is named {side} "{match.phrase}"')
+        name = " ".join(words)
+        if not re.fullmatch(r"[\w][\w '&./-]*", name):
+            raise self.refuse(f'what stands {side} "{match.phrase}" is more than a name')
         lowered = [word.lower() for word in words]
-        for kind in ("not_nouns", "quantifiers", "hedges"):
-            for word, low in zip(words, lowered, strict=True):
-                if low in self.lexicon.refuse[kind]:
-                    raise self.refuse(f'"{word}" leaves open what is meant {side} "{match.phrase}"')
-        determiners = "|".join(self.lexicon.strip["determiners"])
-        joined = re.search(rf",|\band (?:{determiners})\b|^and\b|\band$", " ".join(lowered))
-        if joined:
-            raise self.refuse(f'more than one object is named {side} "{match.phrase}"')
-        return " ".join(words)
+        refused = frozenset[str]().union(
+            *(self.lexicon.refuse[kind] for kind in ("not_nouns", "quantifiers", "hedges"))
+        )
+        for word, low in zip(words, lowered, strict=True):
+            if low in refused or low in self.lexicon.strip["determiners"] - {"her"}:
+                raise self.refuse(f'"{word}" leaves open what is meant {side} "{match.phrase}"')
+        head = lowered[-1]
+        if head in self.lexicon.refuse["not_heads"] or head.endswith("'s") or lowered[0] == "and" or head == "and":
+            raise self.refuse(f'"{words[-1]}" {side} "{match.phrase}" does not name a thing')
+        if re.search(r"(?:ing|ed)$", head) and len(head) > 3 and head not in self.lexicon.refuse["nouns_like_verbs"]:
+            raise self.refuse(f'"{words[-1]}" {side} "{match.phrase}" says what it does, not what it is')
+        return name
+
+    def _not_a_region(self, subject: str, relation: str, obj: str) -> None:
+        """A place in the picture ("the left", "the left side of the picture") is no second object."""
+        scenes = self.lexicon.refuse["scenes"]
+        last = obj.lower().split()[-1]
+        region = last in self.lexicon.refuse["not_objects"]
+        region |= last in scenes and relation in ("inside", "on", "left_of", "right_of")
+        if region or (relation == "contains" and subject.lower() in scenes):
+            raise self.refuse("it asks about a place in the picture, not about a second object")
 
     @staticmethod
     def _words(body: str) -> set[str]:

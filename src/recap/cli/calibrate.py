@@ -20,7 +20,10 @@ def run(
             metavar="MODE", help="recap-img, recap-selector, staged or confidence.", show_default="the gate decides"
         ),
     ] = None,
-    first: Annotated[float, typer.Option(help="staged: share that confidence accepts before any probe.")] = 0.6,
+    first: Annotated[
+        float | None,
+        typer.Option(help="staged: share that confidence accepts before any probe.", show_default="0.6"),
+    ] = None,
     level: Level = 0.95,
     graph: GraphFile = None,
     json: Json = False,
@@ -35,11 +38,14 @@ def run(
     """
     from recap.claims import load_graph
     from recap.cli.console import notice, print_json
+    from recap.errors import RecapError
     from recap.policy import calibrate_table, policy_json, save_policy
     from recap.table import read_table
 
+    if first is not None and mode != "staged":
+        raise RecapError("--first belongs to --mode staged")
     rows = read_table(table, load_graph(graph))
-    policy = calibrate_table(rows, coverage, mode=mode, level=level, first_stage=first)
+    policy = calibrate_table(rows, coverage, mode=mode, level=level, first_stage=0.6 if first is None else first)
     save_policy(policy, out)
     left_out = len(rows) - policy.counts.rows
     if left_out:

@@ -9,7 +9,16 @@ import typer
 
 from recap.cli.options import GraphFile, Json
 
-app = typer.Typer(help="The benchmarks: what they are, and their counts.", rich_markup_mode=None, no_args_is_help=True)
+app = typer.Typer(
+    help="The benchmarks: what they are, and their counts.", rich_markup_mode=None, invoke_without_command=True
+)
+
+
+@app.callback()
+def top(context: typer.Context) -> None:
+    """The benchmarks: what they are, and their counts."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command("list")

@@ -94,14 +94,10 @@ def _write(result: Evaluation, out: Path) -> None:
     import json
     import math
 
-    from recap.errors import RecapError
     from recap.evaluation import METRICS
-    from recap.files import write_text
+    from recap.files import make_folder, write_text
 
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecapError(f"{out}: cannot make the folder: {(error.strerror or str(error)).lower()}") from None
+    make_folder(out)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["risk", "split", *METRICS])

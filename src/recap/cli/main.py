@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from typing import Annotated
@@ -10,7 +12,7 @@ import typer
 
 import recap
 from recap.cli import calibrate, data, decide, demo, evaluate, graph, parse, score
-from recap.errors import RecapError
+from recap.errors import RecapError, reason
 
 app = typer.Typer(
     name="recap",
@@ -50,8 +52,15 @@ def top(
 
 def main() -> None:
     """Run, and end every failure a user can cause with one clear line on stderr and code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that cannot show "≤" gets an escape (which JSON reads back), not a traceback.
+            stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:  # closed by the caller: nobody listens
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except RecapError as error:
         code = _complain(str(error))
     except typer.TyperException as error:
@@ -59,11 +68,19 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("recap: stopped", err=True)
         code = 130
-    except BrokenPipeError:
-        # The reader (`recap score … | head`) has enough. Give the interpreter nothing left to flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        code = 0 if error.errno == errno.EPIPE else _complain(f"cannot write the output: {reason(error)}")
+        _abandon_stdout()
+    except SystemExit:
+        # How the command-line library reports that the reader (`recap score … | head`) has enough.
         code = 0
+        _abandon_stdout()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _abandon_stdout() -> None:
+    """Leave the interpreter nothing to flush into a pipe or disk that takes no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(message: str) -> int:

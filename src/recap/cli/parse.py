@@ -28,7 +28,7 @@ def run(
     said = claim.statement
     asked = " ".join(text.split()) if said.is_question else None
     questions = plan(claim, "img", graph=relations, asked=asked).questions()
-    family = relations.family(said.relation) if said.relation in relations else said.family
+    family = relations.family_of(said.relation)
     if json:
         print_json(
             {

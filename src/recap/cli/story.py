@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 from recap.errors import RecapError
 from recap.evaluation import Evaluation, calibration_rows, evaluate
 from recap.evaluation.simulate import ALIGNED, BIASED, SimulatedModel, simulate
+from recap.files import make_folder
 from recap.policy import Decision, Policy, calibrate_table, decide, save_policy
 from recap.table import MarginTable, write_table
 
@@ -21,12 +22,11 @@ SHOWN = ("coverage", "acc", "hfpr", "hall_auc")
 
 def tell(out: Path, groups: int, seed: int) -> None:
     """Write tables and policies to `out`, and print what they show."""
+    if seed < 0:
+        raise RecapError(f"seed is {seed}; it must not be negative")
     if groups < 40:
         raise RecapError(f"groups is {groups}; the demo needs at least 40 to calibrate on a fifth of them")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise RecapError(f"{out}: cannot make the folder: {(error.strerror or str(error)).lower()}") from None
+    make_folder(out)
     console = Console(highlight=False)
     console.print("Margins below are [bold]simulated[/bold]: no model ran. Everything after them is the real thing.\n")
     for model in (ALIGNED, BIASED):
@@ -75,12 +75,16 @@ def _examples(decisions: list[Decision], held: MarginTable) -> list[str]:
 
 
 def _grid(result: Evaluation) -> Grid:
-    grid = Grid(title=f"Held-out means over {result.splits} splits, in %", title_justify="left")
+    count = result.n - result.uncovered
+    grid = Grid(
+        title=f"{count} statements inside the graph, means over {result.splits} held-out splits, %",
+        title_justify="left",
+    )
     grid.add_column("risk")
     for heading in ("coverage", "accuracy", "H-FPR", "Hall-AUC"):
         grid.add_column(heading, justify="right")
     for name in COMPARED:
-        summary = result.risks[name].to_json()
+        summary = result.inside[name].to_json()
         cells = [f"{100 * summary[metric]:.1f}" for metric in SHOWN]
         grid.add_row(name + (" (deployed)" if name == "recap" else ""), *cells, style="bold" if name == "recap" else "")
     return grid

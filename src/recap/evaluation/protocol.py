@@ -48,6 +48,8 @@ def evaluate(
         raise RecapError(f"splits is {splits}; at least one is needed")
     if not 0 < coverage <= 1:
         raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
+    if not 0 < level < 1:
+        raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
     everything = labelled_rows(table)
     inside = everything.where(everything.covered)
     if not len(inside):

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from recap.errors import RecapError
-from recap.policy.policy import CONFIDENCE, FIRST_STAGE, SELECTOR, Policy, calibrate
-from recap.policy.reason import Witness, case_of, words
-from recap.policy.scores import Scores
+from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, calibrate
+from recap.policy.reason import Witness, case_of, confidence_words, words
+from recap.policy.scores import Scores, no_probes
 from recap.table import MarginTable
 
 
@@ -59,7 +57,7 @@ def calibrate_table(
     """A policy from the labelled rows of a table; unlabelled rows are left out."""
     labelled = labelled_rows(table)
     return calibrate(
-        Scores.of(labelled),
+        Scores.of(labelled, no_probes if mode == CONFIDENCE else None),
         coverage,
         graph=table.graph.hash,
         model=table.model,
@@ -100,13 +98,9 @@ def check_policy(policy: Policy, table: MarginTable, *, force: bool = False) -> 
 def decide(policy: Policy, table: MarginTable, *, force: bool = False) -> Iterator[Decision]:
     """The decision for each row, in order. Everything is checked and scored before the first one is given."""
     check_policy(policy, table, force=force)
-    scores = Scores.of(table)
+    scores = policy.scores(table)
     applied = policy.apply(scores)
-    conf_percentile, rel_percentile = policy.percentiles(scores)
-    # Where confidence is the larger of the selector's two percentiles, it alone decided (Eq. 9).
-    vetoed = np.full(len(table), policy.mode == CONFIDENCE) | applied.first_stage
-    if policy.mode == SELECTOR:
-        vetoed = conf_percentile > rel_percentile
+    by_confidence = policy.vetoed(scores) | applied.first_stage
     for i, row in enumerate(table.rows):
         risk, threshold = float(applied.risk[i]), float(applied.threshold[i])
         accepted = bool(applied.accepted[i])
@@ -114,7 +108,10 @@ def decide(policy: Policy, table: MarginTable, *, force: bool = False) -> Iterat
         witness: Witness | None
         if row.claim is not None:
             mode = policy.mode
-            witness, why = words(case_of(row, table.graph), accepted, confident if vetoed[i] else None)
+            if by_confidence[i]:
+                witness, why = confident, confidence_words(row, confident, accepted)
+            else:
+                witness, why = words(case_of(row, table.graph), accepted)
         elif math.isnan(risk):
             mode, witness = "fallback", None
             why = f'"{row.relation}" is outside the graph, and this policy was calibrated without such rows'

@@ -45,6 +45,7 @@ class _Gate(_Part):
 class _Staged(_Part):
     coverage: FiniteFloat
     threshold: FiniteFloat
+    fallback_threshold: FiniteFloat
 
 
 class _Fallback(_Part):
@@ -53,16 +54,16 @@ class _Fallback(_Part):
 
 
 class _Counts(_Part):
-    rows: int
-    units: int
-    covered: int
-    positive: int
-    answered_yes: int
+    rows: Annotated[int, Field(ge=0)]
+    units: Annotated[int, Field(ge=0)]
+    covered: Annotated[int, Field(ge=0)]
+    positive: Annotated[int, Field(ge=0)]
+    answered_yes: Annotated[int, Field(ge=0)]
 
 
 class _Cdfs(_Part):
     confidence: _Sorted
-    recap_img: _Sorted = Field(alias="recap-img")
+    recap_img: _Sorted | None = Field(alias="recap-img")
     branch: _Sorted | None = None
 
 
@@ -107,7 +108,7 @@ def policy_json(policy: Policy) -> str:
             seed=gate.seed,
             undefined_draws=gate.undefined,
         ),
-        staged=None if staged is None else _Staged(coverage=staged.coverage, threshold=staged.threshold),
+        staged=None if staged is None else _Staged(**vars(staged)),
         graph=policy.graph,
         model=policy.model,
         counts=_Counts(**vars(policy.counts)),
@@ -115,7 +116,7 @@ def policy_json(policy: Policy) -> str:
         cdfs=_Cdfs.model_validate(
             {
                 "confidence": policy.confidence_cdf.values.tolist(),
-                "recap-img": policy.relation_cdf.values.tolist(),
+                "recap-img": None if policy.relation_cdf is None else policy.relation_cdf.values.tolist(),
                 "branch": None if policy.branch_cdf is None else policy.branch_cdf.values.tolist(),
             }
         ),
@@ -129,7 +130,7 @@ def load_policy(path: str | Path) -> Policy:
     """Read a policy file. Whether it fits a graph and a model is checked where it is used."""
     source = Path(path)
     with reading(source, "policy"):
-        text = source.read_text("utf-8")
+        text = source.read_text("utf-8-sig")
     try:
         document = _File.model_validate_json(text)
     except ValidationError as error:
@@ -142,8 +143,10 @@ def load_policy(path: str | Path) -> Policy:
         raise RecapError(f'{source}: mode: "{document.mode}" is not a mode ({", ".join(MODES)})')
     if (document.mode == "staged") != (document.staged is not None):
         raise RecapError(f"{source}: staged: a staged policy has this part, and no other does")
-    if (document.fallback is None) != (document.cdfs.branch is None):
+    if document.mode != "staged" and (document.fallback is None) != (document.cdfs.branch is None):
         raise RecapError(f"{source}: fallback and cdfs.branch belong together, but one is missing")
+    if document.mode != "confidence" and document.cdfs.recap_img is None:
+        raise RecapError(f"{source}: cdfs.recap-img is missing, and mode {document.mode} needs it")
     return _policy(document)
 
 
@@ -154,7 +157,7 @@ def _policy(document: _File) -> Policy:
         coverage=document.coverage,
         threshold=document.threshold,
         confidence_cdf=EmpiricalCDF.of(document.cdfs.confidence),
-        relation_cdf=EmpiricalCDF.of(document.cdfs.recap_img),
+        relation_cdf=None if document.cdfs.recap_img is None else EmpiricalCDF.of(document.cdfs.recap_img),
         branch_cdf=None if document.cdfs.branch is None else EmpiricalCDF.of(document.cdfs.branch),
         fallback_cdf=None if fallback is None else EmpiricalCDF.of(fallback.cdf),
         gate=None
@@ -169,7 +172,7 @@ def _policy(document: _File) -> Policy:
             gate.seed,
             gate.undefined_draws,
         ),
-        staged=None if staged is None else Staged(staged.coverage, staged.threshold),
+        staged=None if staged is None else Staged(**staged.model_dump()),
         graph=document.graph,
         model=document.model,
         counts=Counts(**document.counts.model_dump()),

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from recap.errors import RecapError
 from recap.policy.gate import Gate, confidence_gate
-from recap.policy.scores import RELATION_RISK, Scores
+from recap.policy.scores import RELATION_RISK, Scores, no_probes
 from recap.risks.equations import selector
 from recap.statistics import EmpiricalCDF, accepted_count, coverage_threshold
-from recap.table import Bools, Floats
+from recap.table import Bools, Floats, MarginTable
 
 IMG, SELECTOR, CONFIDENCE, STAGED = "recap-img", "recap-selector", "confidence", "staged"
 MODES = (IMG, SELECTOR, CONFIDENCE, STAGED)
@@ -28,6 +28,8 @@ class Staged:
     """the share that confidence alone accepts on calibration"""
     threshold: float
     """accept at once iff R_conf is at most this"""
+    fallback_threshold: float = 1.0
+    """outside the graph, accept iff F̂_conf is at most this"""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Policy:
     coverage: float
     threshold: float
     confidence_cdf: EmpiricalCDF
-    relation_cdf: EmpiricalCDF
+    relation_cdf: EmpiricalCDF | None
+    """None for the confidence mode, which asks for no probes"""
     branch_cdf: EmpiricalCDF | None
     """the mode's own calibration scores inside the graph; used only beside a fallback"""
     fallback_cdf: EmpiricalCDF | None
@@ -64,9 +67,20 @@ class Policy:
         """The mode's own risk of rows inside the graph: R_img, R_sel or R_conf; NaN outside."""
         return _mode_score(self.mode, scores, self.confidence_cdf, self.relation_cdf)
 
-    def percentiles(self, scores: Scores) -> tuple[Floats, Floats]:
-        """F̂_conf(R_conf) and F̂_rel(R_rel) on the calibration CDFs."""
-        return self.confidence_cdf(scores.confidence), self.relation_cdf(scores.relation)
+    def scores(self, table: MarginTable) -> Scores:
+        """What this policy needs to know of a table's rows: probes only where they can matter."""
+        if self.mode == CONFIDENCE:
+            return Scores.of(table, no_probes)
+        if self.staged is not None:
+            first = self.staged.threshold
+            return Scores.of(table, lambda confidence: table.covered & ~(confidence <= first))
+        return Scores.of(table)
+
+    def vetoed(self, scores: Scores) -> Bools:
+        """Where confidence decided: the larger of the selector's two percentiles (Eq. 9), or the whole mode."""
+        if self.mode != SELECTOR or self.relation_cdf is None:
+            return np.full(len(scores), self.mode == CONFIDENCE)
+        return self.confidence_cdf(scores.confidence) > self.relation_cdf(scores.relation)
 
     def apply(self, scores: Scores) -> Applied:
         """Accept or reject. A row outside the graph goes through the fallback; without one it is not accepted."""
@@ -77,9 +91,14 @@ class Policy:
             first_stage = scores.covered & (scores.confidence <= self.staged.threshold)
             risk = np.where(first_stage, scores.confidence, risk)
             threshold = np.where(first_stage, self.staged.threshold, threshold)
-        if self.branch_cdf is not None and self.fallback_cdf is not None:
-            risk = np.where(scores.covered, self.branch_cdf(risk), self.fallback_cdf(scores.confidence))
-        risk = np.where(scores.covered | (self.fallback_cdf is not None), risk, np.nan)
+        if self.fallback_cdf is None:
+            risk = np.where(scores.covered, risk, np.nan)
+        else:
+            inside = risk if self.branch_cdf is None else self.branch_cdf(risk)
+            risk = np.where(scores.covered, inside, self.fallback_cdf(scores.confidence))
+            if self.staged is not None:
+                # The stages have scales of their own: outside the graph the percentile has its own threshold.
+                threshold = np.where(scores.covered, threshold, self.staged.fallback_threshold)
         return Applied(risk <= threshold, risk, threshold, first_stage)
 
 
@@ -109,15 +128,19 @@ def calibrate(
     inside = scores.where(scores.covered)
     gate = confidence_gate(inside, level)
     chosen = mode or (SELECTOR if gate.eligible else IMG)
-    confidence_cdf, relation_cdf = EmpiricalCDF.of(inside.confidence), EmpiricalCDF.of(inside.relation)
+    confidence_cdf = EmpiricalCDF.of(inside.confidence)
+    relation_cdf = None if chosen == CONFIDENCE else EmpiricalCDF.of(inside.relation)
     score = _mode_score(chosen, inside, confidence_cdf, relation_cdf)
     outside = scores.confidence[~scores.covered]
-    staged = branch_cdf = fallback_cdf = None
+    fallback_cdf = EmpiricalCDF.of(outside) if len(outside) else None
+    staged = branch_cdf = None
     if chosen == STAGED:
         staged, threshold = _stages(inside, coverage, first_stage)
-    elif len(outside):
+        if fallback_cdf is not None:
+            staged = replace(staged, fallback_threshold=coverage_threshold(fallback_cdf(outside), coverage))
+    elif fallback_cdf is not None:
         # Each branch through its own CDF, then one threshold for both: the paper's full-pool deployment.
-        branch_cdf, fallback_cdf = EmpiricalCDF.of(score), EmpiricalCDF.of(outside)
+        branch_cdf = EmpiricalCDF.of(score)
         threshold = coverage_threshold(np.concatenate([branch_cdf(score), fallback_cdf(outside)]), coverage)
     else:
         threshold = coverage_threshold(score, coverage)
@@ -139,10 +162,10 @@ def calibrate(
     )
 
 
-def _mode_score(mode: str, scores: Scores, confidence_cdf: EmpiricalCDF, relation_cdf: EmpiricalCDF) -> Floats:
+def _mode_score(mode: str, scores: Scores, confidence_cdf: EmpiricalCDF, relation_cdf: EmpiricalCDF | None) -> Floats:
     if mode == CONFIDENCE:
         return np.where(scores.covered, scores.confidence, np.nan)
-    if mode == SELECTOR:
+    if mode == SELECTOR and relation_cdf is not None:
         score = selector(confidence_cdf(scores.confidence), relation_cdf(scores.relation))
         return np.where(scores.covered, score, np.nan)
     return scores.relation

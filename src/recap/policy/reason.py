@@ -59,13 +59,16 @@ def case_of(row: Row, graph: Graph) -> Case:
     return Case(row, x, tuple(against))
 
 
-def words(case: Case, accepted: bool, vetoed: Witness | None) -> tuple[Witness, str]:
-    """The deciding witness and what it says. `vetoed` is the confidence witness where that decided."""
+def confidence_words(row: Row, confident: Witness, accepted: bool) -> str:
+    """What to say where confidence alone decided."""
+    answer, verb = "yes" if row.says_yes else "no", "is enough" if accepted else "is too low"
+    return f'confidence decided: |margin| {confident.margin:.2f} for "{answer}" {verb}'
+
+
+def words(case: Case, accepted: bool) -> tuple[Witness, str]:
+    """The deciding witness of relation evidence, and what it says."""
     answer = "yes" if case.row.says_yes else "no"
     claim = case.pair(case.row.claim)
-    if vetoed is not None:
-        verb = "is enough" if accepted else "is too low"
-        return vetoed, f'confidence decided: |margin| {vetoed.margin:.2f} for "{answer}" {verb}'
     # An accepted "yes" rests on its claim; everything else on the strongest thing that speaks against it.
     witness = case.against[0] if accepted and answer == "yes" else case.decisive
     if answer == "no":
@@ -87,7 +90,8 @@ def _yes(case: Case, witness: Witness, accepted: bool, claim: str) -> str:
             failed = f"{said} should hold with {claim} but has margin {witness.margin:+.2f}"
             return f"a support failed: {failed} (penalty {witness.strength:.2f})"
         case _:
-            return f"the claim {claim} lacks support in the picture ({case.claim:+.2f})"
+            how = "has too little support" if case.claim > 0 else "lacks support"
+            return f"the claim {claim} {how} in the picture ({case.claim:+.2f})"
 
 
 def _no(case: Case, witness: Witness, accepted: bool, claim: str) -> str:

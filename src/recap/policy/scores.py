@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,16 +27,16 @@ class Scores:
     units: NDArray[np.intp]
 
     @classmethod
-    def of(cls, table: MarginTable) -> Scores:
-        """Both risks of every row. A missing input is an error that names it."""
-        return cls(
-            compute(table, "confidence"),
-            compute(table, RELATION_RISK),
-            table.covered,
-            table.yes,
-            table.positive,
-            table.units,
-        )
+    def of(cls, table: MarginTable, probed: Callable[[Floats], Bools] | None = None) -> Scores:
+        """Both risks of every row. A missing input is an error that names it.
+
+        `probed` says, from the confidence risks, which rows need a relation risk at all; the others need no probes.
+        """
+        confidence = compute(table, "confidence")
+        needed = np.ones(len(table), dtype=bool) if probed is None else probed(confidence)
+        relation = np.full(len(table), np.nan)
+        relation[needed] = compute(table.where(needed), RELATION_RISK) if needed.any() else np.nan
+        return cls(confidence, relation, table.covered, table.yes, table.positive, table.units)
 
     def __len__(self) -> int:
         return len(self.confidence)
@@ -56,3 +57,8 @@ class Scores:
     def n_units(self) -> int:
         """How many units there are."""
         return len(np.unique(self.units))
+
+
+def no_probes(confidence: Floats) -> Bools:
+    """No row needs a relation risk: confidence alone decides."""
+    return np.zeros(len(confidence), dtype=bool)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recap.claims import Claim
+from recap.claims import Claim, Graph
 from recap.probes.plan import PROBE_SETS, plan
 
 CALLS_PER_PROBE = 2
 
 
-def diagnostic_probes(claims: Sequence[Claim]) -> int:
+def diagnostic_probes(claims: Sequence[Claim], graph: Graph | None = None) -> int:
     """The size of the complete diagnostic set as the runtime table counts it: every role is a probe of its own."""
-    return sum(len(plan(claim, "diagnostic").roles) for claim in claims if claim.covered)
+    return sum(len(plan(claim, "diagnostic", graph=graph).roles) for claim in claims if claim.covered)
 
 
-def printed_calls(claims: Sequence[Claim]) -> dict[str, float]:
+def printed_calls(claims: Sequence[Claim], graph: Graph | None = None) -> dict[str, float]:
     """Mean likelihood calls per covered statement as the cost table prints them.
 
     Claim and contradictions are counted, and the direct question where it is another sentence; supports are counted
@@ -23,7 +23,7 @@ def printed_calls(claims: Sequence[Claim]) -> dict[str, float]:
     """
     covered = [claim for claim in claims if claim.covered]
     pair = _mean([CALLS_PER_PROBE * (1 + len(claim.contradictions)) for claim in covered])
-    direct = _mean([0.0 if _direct_is_claim(claim) else CALLS_PER_PROBE for claim in covered])
+    direct = _mean([0.0 if _direct_is_claim(claim, graph) else CALLS_PER_PROBE for claim in covered])
     support = _mean([CALLS_PER_PROBE * len(claim.supports) for claim in covered])
     return {
         "confidence": float(CALLS_PER_PROBE),
@@ -33,14 +33,17 @@ def printed_calls(claims: Sequence[Claim]) -> dict[str, float]:
     }
 
 
-def planned_calls(claims: Sequence[Claim]) -> dict[str, float]:
+def planned_calls(claims: Sequence[Claim], graph: Graph | None = None) -> dict[str, float]:
     """Mean likelihood calls per covered statement of each probe set, when every statement is asked by itself."""
     covered = [claim for claim in claims if claim.covered]
-    return {name: _mean([CALLS_PER_PROBE * len(plan(claim, name).probes) for claim in covered]) for name in PROBE_SETS}
+    return {
+        name: _mean([CALLS_PER_PROBE * len(plan(claim, name, graph=graph).probes) for claim in covered])
+        for name in PROBE_SETS
+    }
 
 
-def _direct_is_claim(claim: Claim) -> bool:
-    roles = plan(claim, "img").roles
+def _direct_is_claim(claim: Claim, graph: Graph | None) -> bool:
+    roles = plan(claim, "img", graph=graph).roles
     direct = next(role.probe for role in roles if role.kind == "direct")
     return any(role.probe == direct for role in roles if role.kind == "claim")
 

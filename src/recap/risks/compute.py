@@ -42,10 +42,15 @@ def compute(table: MarginTable, name: str, calibration: MarginTable | None = Non
     """
     risk = risk_named(name)
     inside = _defined(table, risk)
-    for gap in gaps(table, risk):
-        raise RecapError(f"{table.at(gap.first)}: risk {name} needs {gap.field}, which is missing")
     known = table.where(inside)
     reference = known if calibration is None else calibration.where(_defined(calibration, risk))
+    for some in (table, reference):
+        for gap in gaps(some, risk):
+            raise RecapError(f"{some.at(gap.first)}: risk {name} needs {gap.field}, which is missing")
+    if calibration is not None and risk.calibrated and not len(reference):
+        raise RecapError(
+            f"{calibration.source}: no calibration row is inside the relation graph (risk {name} needs some)"
+        )
     values = np.full(len(table), np.nan)
     if len(known):
         values[inside] = risk.formula(Margins(known), Margins(reference))

@@ -7,10 +7,8 @@ Risks are oriented so that higher means reject.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from recap.arrays import Bools, Floats
 
 
 def confidence(direct: Floats) -> Floats:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recap.statistics.ranking import Bools, Floats, ascending, tie_bounds
+from recap.arrays import Bools, Floats
+from recap.statistics.ranking import ascending, tie_bounds
+from recap.statistics.selective import errors, hallucinations
 
 Counts = NDArray[np.integer]
 
@@ -27,9 +29,15 @@ METRICS = ("acc", "hfpr", "err_auc", "hall_auc")
 
 def draw_units(n_units: int, draws: int = DRAWS, seed: int = SEED) -> Counts:
     """How often each draw takes each unit, (units, draws): units are drawn with replacement, as many as there are."""
-    picked = np.random.default_rng(seed).integers(0, n_units, size=(draws, n_units))
-    flat = picked + n_units * np.arange(draws)[:, None]
-    return np.ascontiguousarray(np.bincount(flat.ravel(), minlength=draws * n_units).reshape(draws, n_units).T)
+    rng = np.random.default_rng(seed)
+    counts = np.empty((n_units, draws), dtype=np.uint16)
+    step = max(1, BLOCK_CELLS // n_units)
+    for start in range(0, draws, step):
+        rows = min(step, draws - start)
+        picked = rng.integers(0, n_units, size=(rows, n_units)) + n_units * np.arange(rows)[:, None]
+        drawn = np.bincount(picked.ravel(), minlength=rows * n_units).reshape(rows, n_units)
+        counts[:, start : start + rows] = drawn.T
+    return counts
 
 
 @dataclass(frozen=True)
@@ -56,8 +64,8 @@ def interval(point: float, draws: Floats, level: float = 0.95) -> Interval:
 def resample_share(event: Bools, among: Bools, units: NDArray[np.intp], counts: Counts) -> Floats:
     """The share of `among` that has the event, in every draw; NaN where `among` is empty."""
     n_units = len(counts)
-    hits = np.bincount(units[event & among], minlength=n_units) @ counts
-    total = np.bincount(units[among], minlength=n_units) @ counts
+    hits = np.bincount(units[event & among], minlength=n_units) @ counts.astype(np.int64)
+    total = np.bincount(units[among], minlength=n_units) @ counts.astype(np.int64)
     return _ratio(hits, total)
 
 
@@ -81,7 +89,7 @@ def resample_metrics(
     All risks see the same draws, so differences between them are paired. Coverage is exact within each draw.
     """
     counts = draw_units(int(units.max()) + 1, draws, seed)
-    wrong, hallucinated = yes != positive, yes & ~positive
+    wrong, hallucinated = errors(yes, positive), hallucinations(yes, positive)
     found: dict[str, dict[str, Floats]] = {}
     for name, risk in risks.items():
         ranked = _Ranked(risk, units, wrong, hallucinated, negative=~positive)
@@ -110,7 +118,9 @@ class _Ranked:
 
     def blocks(self, counts: Counts) -> Iterator[_Block]:
         # Twice the number of ordered pairs bounds every sum below.
-        largest = int(np.bincount(self.units, minlength=len(counts)).astype(np.int64) @ counts.max(axis=1))
+        largest = int(
+            np.bincount(self.units, minlength=len(counts)).astype(np.int64) @ counts.max(axis=1).astype(np.int64)
+        )
         exact = np.int32 if 2 * largest**2 < 2**31 else np.int64
         width = max(64, BLOCK_CELLS // len(self.units))
         for start in range(0, counts.shape[1], width):

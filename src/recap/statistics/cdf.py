@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from recap.arrays import Floats
 
 
 @dataclass(frozen=True)
@@ -29,5 +29,8 @@ class EmpiricalCDF:
 
 
 def coverage_threshold(risk: Floats, coverage: float) -> float:
-    """τ_γ: the smallest calibration risk at or under which at least a share γ of the calibration set lies."""
+    """τ_γ: the calibration risk at or under which a share γ of the calibration set lies.
+
+    NumPy's `inverted_cdf`, to the bit: where γ·n is a whole number only up to rounding, it may take the next risk up.
+    """
     return float(np.quantile(risk, coverage, method="inverted_cdf"))

@@ -11,8 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from recap.arrays import Bools, Floats
 
 
 def ascending(risk: Floats) -> NDArray[np.intp]:

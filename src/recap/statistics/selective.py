@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
-Bools = NDArray[np.bool_]
+from recap.arrays import Bools
 
 
 def share(event: Bools, among: Bools) -> float:

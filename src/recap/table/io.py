@@ -26,7 +26,9 @@ def read_table(path: str | Path, graph: Graph | None = None) -> MarginTable:
     rows: list[Row] = []
     places: list[int] = []
     with reading(source, "table"):
-        for place, row in _parquet_rows(source, graph) if source.suffix == ".parquet" else _json_rows(source, graph):
+        for place, row in (
+            _parquet_rows(source, graph) if source.suffix.lower() == ".parquet" else _json_rows(source, graph)
+        ):
             if row.id in seen:
                 raise RecapError(f"{source}:{place}: id {quoted(row.id)} is a duplicate of line {seen[row.id]}")
             seen[row.id] = place
@@ -39,9 +41,9 @@ def read_table(path: str | Path, graph: Graph | None = None) -> MarginTable:
 
 def write_table(rows: Iterable[Row], path: str | Path) -> None:
     """Write rows as a margin table, by the file's ending; whole or not at all."""
-    dumped = (row.model_dump(mode="json", exclude_none=True) | {"claim": row.claim, "label": row.label} for row in rows)
+    dumped = (_fields(row) for row in rows)
     with atomic_write(path) as stream:
-        if Path(path).suffix == ".parquet":
+        if Path(path).suffix.lower() == ".parquet":
             import polars  # imported here: a hundred milliseconds that JSON lines do not need
 
             buffer = io.BytesIO()
@@ -50,6 +52,12 @@ def write_table(rows: Iterable[Row], path: str | Path) -> None:
         else:
             for fields in dumped:
                 stream.write(json.dumps(fields).encode() + b"\n")
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    """What a row says, without what it leaves unsaid; claim and label stay, for their null means something."""
+    said = {name: value for name, value in row.model_dump(mode="json", exclude_none=True).items() if value != {}}
+    return said | {"claim": row.claim, "label": row.label}
 
 
 def _json_rows(source: Path, graph: Graph) -> Iterator[tuple[int, Row]]:
@@ -79,7 +87,7 @@ def _parquet_rows(source: Path, graph: Graph) -> Iterator[tuple[int, Row]]:
 
     try:
         frame = polars.read_parquet(source)
-    except polars.exceptions.PolarsError as error:
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise RecapError(f"{source}: cannot read the table: {str(error).splitlines()[0]}") from None
     for number, fields in enumerate(frame.iter_rows(named=True), start=1):
         try:

@@ -8,14 +8,16 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, ValidationError
 
 from recap.claims import Graph
-from recap.errors import RecapError, did_you_mean, quoted
+from recap.errors import RecapError, did_you_mean, misspelt, quoted
 from recap.validation import explain
 
 CHANNELS = ("image", "text", "degraded", "flipped")
-PARAPHRASES = 4
+LARGEST = 1e9
+"""No log-probability comes near; larger numbers would overflow in sums and say nothing."""
 
 Answer = Literal["yes", "no"]
 Name = Annotated[str, StringConstraints(min_length=1)]
+Margin = Annotated[FiniteFloat, Field(ge=-LARGEST, le=LARGEST)]
 
 
 class _Part(BaseModel):
@@ -26,11 +28,11 @@ class _Part(BaseModel):
 class Direct(_Part):
     """Margins of the direct question: on the image, without it, and in other words."""
 
-    image: FiniteFloat | None = None
-    text: FiniteFloat | None = None
-    paraphrases: Annotated[list[FiniteFloat], Field(min_length=1)] | None = None
-    ca_bidirectional: FiniteFloat | None = None
-    ca_combined: FiniteFloat | None = None
+    image: Margin | None = None
+    text: Margin | None = None
+    paraphrases: Annotated[list[Margin], Field(min_length=1)] | None = None
+    ca_bidirectional: Margin | None = None
+    ca_combined: Margin | None = None
 
 
 class Row(_Part):
@@ -50,7 +52,7 @@ class Row(_Part):
     model: str | None = None
     """identity of the model that gave the margins, if known"""
     direct: Direct = Direct()
-    margins: dict[str, dict[str, FiniteFloat | None] | None] = {}
+    margins: dict[str, dict[str, Margin | None] | None] = {}
 
     @property
     def says_yes(self) -> bool:
@@ -132,6 +134,6 @@ def _canonical(row: Row, graph: Graph) -> tuple[str | None, bool]:
 
 def _near_misses(part: _Part, fields: Iterable[str], prefix: str) -> None:
     for name in part.model_extra or {}:
-        hint = did_you_mean(name, fields)
-        if hint:
-            raise RecapError(f'"{prefix}{name}" is not a field{hint}')
+        meant = misspelt(name, fields)
+        if meant:
+            raise RecapError(f'"{prefix}{name}" is not a field; did you mean "{meant}"?')

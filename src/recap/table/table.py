@@ -9,12 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from recap.arrays import Bools, Floats
 from recap.claims import Graph
 from recap.errors import RecapError, quoted
 from recap.table.row import Row
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -93,17 +91,13 @@ class MarginTable:
     @cached_property
     def families(self) -> tuple[str, ...]:
         """The relation family of each row; `other` for words nobody knows."""
-        spoken = self.graph.lexicon.families
-        return tuple(
-            self.graph.family(row.relation) if row.relation in self.graph else spoken.get(row.relation, "other")
-            for row in self.rows
-        )
+        return tuple(self.graph.family_of(row.relation) for row in self.rows)
 
     @cached_property
     def units(self) -> NDArray[np.intp]:
         """Each row's unit as a number. Units are numbered by name, so that their order in the file means nothing."""
-        _, codes = np.unique(np.array([row.unit for row in self.rows], dtype=object).astype(str), return_inverse=True)
-        return codes.reshape(-1)
+        number = {name: i for i, name in enumerate(sorted({row.unit for row in self.rows}))}
+        return np.array([number[row.unit] for row in self.rows], dtype=np.intp)
 
     @cached_property
     def model(self) -> str | None:

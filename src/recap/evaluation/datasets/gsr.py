@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, TypeAdapter
 
 from recap.claims import parse
+from recap.errors import RecapError, quoted
 from recap.evaluation.datasets.item import Item, Loaded
-from recap.evaluation.datasets.reading import find_file, validated_lines, validated_list
+from recap.evaluation.datasets.reading import find_file, locating, validated_lines, validated_list
 
 PARTS = {"coco": "coco_qa_two_obj.json", "gqa": "vg_qa_two_obj.json"}
 WITHOUT_IMAGES = "statements_without_images.jsonl"
@@ -23,7 +25,7 @@ class _Statement(BaseModel):
     subject: str
     object: str
     phrase: str
-    label: int
+    label: Literal[0, 1]
     image_id: int | str | None = None
 
 
@@ -36,16 +38,19 @@ def load_gsr(root: Path) -> Loaded:
         return _load_statements(root / WITHOUT_IMAGES)
     items: list[Item] = []
     for part, name in PARTS.items():
-        for number, triple in enumerate(validated_list(find_file(root, (name, f"data/{name}")), _TRIPLES)):
+        source = find_file(root, (name, f"data/{name}"))
+        for number, triple in enumerate(validated_list(source, _TRIPLES)):
             image_id, *captions = triple
             for option, caption in enumerate(captions):
+                with locating(source, number):
+                    statement, image = parse(caption), image_name(part, image_id)
                 items.append(
                     Item(
                         id=f"gsr-{part}-{number}-{option}",
                         dataset="gsr",
                         unit=f"gsr-{part}-{number}",
-                        image=image_name(part, image_id),
-                        statement=parse(caption),
+                        image=image,
+                        statement=statement,
                         label="yes" if option == 0 else "no",
                     )
                 )
@@ -54,19 +59,25 @@ def load_gsr(root: Path) -> Loaded:
 
 def image_name(part: str, image_id: int | str) -> str:
     """A source-qualified image name. COCO ids are zero-padded to 12 digits, as VSR writes them."""
-    return f"coco/{int(image_id):012d}.jpg" if part == "coco" else f"gqa/{image_id}.jpg"
+    if part != "coco":
+        return f"gqa/{image_id}.jpg"
+    if not str(image_id).isdecimal():
+        raise RecapError(f"{quoted(str(image_id))} is not a COCO image id")
+    return f"coco/{int(image_id):012d}.jpg"
 
 
 def _load_statements(source: Path) -> Loaded:
     items: list[Item] = []
     for place, row in validated_lines(source, _Statement):
+        with locating(source, place):
+            statement = parse(f"The {row.subject} is {row.phrase} the {row.object}.", phrase=row.phrase)
         items.append(
             Item(
                 id=f"gsr-{place}",
                 dataset="gsr",
                 unit=row.group,
                 image=None if row.image_id is None else str(row.image_id),
-                statement=parse(f"The {row.subject} is {row.phrase} the {row.object}.", phrase=row.phrase),
+                statement=statement,
                 label="yes" if row.label == 1 else "no",
             )
         )

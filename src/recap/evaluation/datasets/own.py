@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from recap.claims import Graph, NoRelationError, default_graph, parse
-from recap.errors import RecapError, quoted
+from recap.errors import RecapError, misspelt, quoted
 from recap.evaluation.datasets.item import Item, Loaded
 from recap.evaluation.datasets.reading import validated_lines
 
@@ -31,6 +31,10 @@ def load_own(source: Path, graph: Graph | None = None) -> Loaded:
     unread: list[str] = []
     seen: dict[str, int] = {}
     for place, row in validated_lines(source, _Row):
+        for extra in row.model_extra or {}:
+            meant = misspelt(extra, _Row.model_fields)
+            if meant:
+                raise RecapError(f'{source}:{place}: "{extra}" is not a field; did you mean "{meant}"?')
         name = row.id or f"{source.stem}-{place}"
         if name in seen:
             raise RecapError(f"{source}:{place}: id {quoted(name)} is a duplicate of line {seen[name]}")

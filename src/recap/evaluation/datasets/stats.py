@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from recap.claims import Graph, Statement, default_graph
+from recap.claims import Graph, default_graph
 from recap.evaluation.datasets.item import Item, Loaded
 from recap.probes import PROBE_SETS, diagnostic_probes, merge_by_image, plan, planned_calls, printed_calls
 
@@ -36,17 +36,12 @@ def dataset_stats(loaded: Loaded, graph: Graph | None = None) -> dict[str, Any]:
         "true": sum(item.label == "yes" for item in covered),
         "unlabelled": sum(item.label is None for item in covered),
         "unread": len(loaded.unread),
-        "families": _counts([family_of(item.statement, graph) for item in loaded.items]),
+        "families": _counts([graph.family_of(item.statement.relation) for item in loaded.items]),
         "relations": _counts([item.statement.relation for item in covered]),
-        "probes": {"diagnostic": diagnostic_probes(covered_claims), "distinct_per_image": merged},
-        "calls_per_statement": printed_calls(covered_claims),
-        "planned_calls_per_statement": planned_calls(covered_claims),
+        "probes": {"diagnostic": diagnostic_probes(covered_claims, graph), "distinct_per_image": merged},
+        "calls_per_statement": printed_calls(covered_claims, graph),
+        "planned_calls_per_statement": planned_calls(covered_claims, graph),
     }
-
-
-def family_of(statement: Statement, graph: Graph) -> str:
-    """The graph's family for a relation it knows, else the lexicon's."""
-    return graph.family(statement.relation) if statement.relation in graph else statement.family
 
 
 def _images(items: Sequence[Item]) -> int | None:

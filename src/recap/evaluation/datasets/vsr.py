@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel
 
 from recap.claims import default_lexicon, parse
 from recap.errors import RecapError
 from recap.evaluation.datasets.item import Item, Loaded
-from recap.evaluation.datasets.reading import find_file, validated_lines
+from recap.evaluation.datasets.reading import find_file, locating, validated_lines
 
 LAYOUTS = ("random/test.jsonl", "test.jsonl", "splits/random/test.jsonl", "data/splits/random/test.jsonl")
 
@@ -17,7 +18,7 @@ LAYOUTS = ("random/test.jsonl", "test.jsonl", "splits/random/test.jsonl", "data/
 class _Row(BaseModel):
     image: str
     caption: str
-    label: int
+    label: Literal[0, 1]
     relation: str
 
 
@@ -29,7 +30,8 @@ def load_vsr(root: Path) -> Loaded:
     for place, row in validated_lines(source, _Row):
         if lexicon.relation_of(row.relation) is None:
             raise RecapError(f'{source}:{place}: relation "{row.relation}" is not one that VSR uses')
-        statement = parse(row.caption, lexicon, phrase=row.relation)
+        with locating(source, place):
+            statement = parse(row.caption, lexicon, phrase=row.relation)
         label = "yes" if row.label == 1 else "no"
         items.append(Item(f"vsr-{place}", "vsr", row.image, row.image, statement, label))
     return Loaded(tuple(items))
