@@ -24,7 +24,7 @@ $(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[dev,local]'
 	@touch $@ $(VENV)/.core
 
 demo: $(VENV)/.core

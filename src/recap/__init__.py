@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from recap.audit import Auditor, Verdict, replay
     from recap.claims import Claim, Graph, Statement, load_graph, parse
     from recap.errors import RecapError
     from recap.evaluation import Evaluation, evaluate
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 # Names are loaded when first used: `import recap` stays light, and `recap --help` needs no numpy.
 _PUBLIC = {
+    "Auditor": "recap.audit",
     "Claim": "recap.claims",
     "Decision": "recap.policy",
     "Evaluation": "recap.evaluation",
@@ -34,6 +36,7 @@ _PUBLIC = {
     "RecapError": "recap.errors",
     "Row": "recap.table",
     "Statement": "recap.claims",
+    "Verdict": "recap.audit",
     "View": "recap.probes",
     "calibrate_table": "recap.policy",
     "compute": "recap.risks",
@@ -44,12 +47,14 @@ _PUBLIC = {
     "parse": "recap.claims",
     "plan": "recap.probes",
     "read_table": "recap.table",
+    "replay": "recap.audit",
     "save_policy": "recap.policy",
     "write_table": "recap.table",
 }
 
 __all__ = [
     "RISKS",
+    "Auditor",
     "Claim",
     "Decision",
     "Evaluation",
@@ -61,6 +66,7 @@ __all__ = [
     "RecapError",
     "Row",
     "Statement",
+    "Verdict",
     "View",
     "__version__",
     "calibrate_table",
@@ -72,6 +78,7 @@ __all__ = [
     "parse",
     "plan",
     "read_table",
+    "replay",
     "save_policy",
     "write_table",
 ]

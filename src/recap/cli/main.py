@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import recap
-from recap.cli import calibrate, data, decide, demo, evaluate, graph, parse, score
+from recap.cli import audit, bench, calibrate, data, decide, demo, evaluate, graph, parse, probe, score
 from recap.errors import RecapError, reason
 
 app = typer.Typer(
@@ -28,11 +28,14 @@ NAMES = {"allow_extra_args": True}
 """`--risk NAME…` takes several names after one option; what is left over is read as more of them."""
 
 app.command("demo")(demo.run)
+app.command("audit")(audit.run)
 app.command("parse")(parse.run)
+app.command("probe")(probe.run)
 app.command("score", context_settings=NAMES)(score.run)
 app.command("calibrate")(calibrate.run)
 app.command("decide")(decide.run)
 app.command("evaluate", context_settings=NAMES)(evaluate.run)
+app.command("bench")(bench.run)
 app.add_typer(data.app, name="data")
 app.add_typer(graph.app, name="graph")
 

@@ -1,0 +1,207 @@
+"""The auditor: a picture and a question in, a verdict with its trail out."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from recap.claims import Graph, default_graph, load_graph
+from recap.errors import RecapError
+from recap.policy import Decision, Policy, check_policy, decide, load_policy
+from recap.policy.reason import case_of
+from recap.probes import Plan
+from recap.probing import Asked, Prepares, plan_job, row_of, run_job
+from recap.probing.run import Margins, margin_of
+from recap.store import Store
+from recap.table import MarginTable, Row, row_from_fields
+
+Picture = str | Path | bytes | Image.Image
+
+
+@dataclass(frozen=True)
+class Probed:
+    """One probe of a verdict's trail: what was asked, what for, and what came back."""
+
+    role: str
+    relation: str | None
+    question: str
+    view: str
+    margin: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Accepted or rejected, and why. Without a policy `accepted` is None: there is evidence, nothing is calibrated."""
+
+    question: str
+    answer: str
+    accepted: bool | None
+    risk: float | None
+    threshold: float | None
+    mode: str | None
+    reason: str
+    probes: tuple[Probed, ...]
+    row: Row = field(repr=False)
+    """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole verdict with its trail."""
+        return {
+            "question": self.question,
+            "answer": self.answer,
+            "accepted": self.accepted,
+            "risk": self.risk,
+            "threshold": self.threshold,
+            "mode": self.mode,
+            "reason": self.reason,
+            "probes": [vars(probe) for probe in self.probes],
+            "row": self.row.model_dump(mode="json", exclude_none=True) | {"claim": self.row.claim},
+        }
+
+
+class Auditor:
+    """A model, a relation graph and, if there is one, a calibrated policy."""
+
+    def __init__(
+        self, model: Prepares, policy: Policy | None = None, graph: Graph | None = None, store: Store | None = None
+    ) -> None:
+        self.model, self.policy = model, policy
+        self.graph = graph or default_graph()
+        self.store = store or Store(":memory:")
+
+    @classmethod
+    def load(
+        cls,
+        model: str,
+        policy: str | Path | Policy | None = None,
+        *,
+        graph: str | Path | None = None,
+        store: str | Path | None = None,
+        **options: Any,
+    ) -> Auditor:
+        """A checkpoint by name or folder, and a policy file. `options` go to `LocalModel.load` (dtype, device, …)."""
+        from recap.models.local import LocalModel
+
+        frozen = policy if isinstance(policy, Policy) or policy is None else load_policy(policy)
+        return cls(LocalModel.load(model, **options), frozen, load_graph(graph), Store(store) if store else None)
+
+    def audit(self, image: Picture, question: str, answer: str | None = None) -> Verdict:
+        """One verdict. A frozen answer that is given is respected; otherwise it is the sign of the direct margin."""
+        return self.audit_many([(image, question, answer)])[0]
+
+    def audit_many(self, cases: Sequence[tuple[Picture, str] | tuple[Picture, str, str | None]]) -> list[Verdict]:
+        """Many verdicts; questions about the same picture share its forward."""
+        pictures = _Pictures()
+        asked = [
+            self._asked(str(i), pictures.name(case[0]), case[1], case[2] if len(case) > 2 else None)
+            for i, case in enumerate(cases)
+        ]
+        size: Callable[[str | None, int], int] = lambda image, n: pictures.size(self.model, image, n)  # noqa: E731
+        budget = getattr(self.model, "tokens", 2048)
+        job = plan_job(asked, "img", size, budget, self.graph)
+        ran = run_job(job, self.model, self.store, pictures.open)
+        for why in ran.failed.values():
+            raise RecapError(why)
+        name = str(self.model.identity)
+        rows = [row_of(a, plan, ran.margins, name, self.graph) for a, plan in zip(asked, job.plans, strict=True)]
+        found = [_trail(a, plan, ran.margins) for a, plan in zip(asked, job.plans, strict=True)]
+        questions = [case[1] for case in cases]
+        return [
+            _verdict(question, row, probes, self.policy, self.graph)
+            for question, row, probes in zip(questions, rows, found, strict=True)
+        ]
+
+    def _asked(self, name: str, image: str, question: str, answer: str | None) -> Asked:
+        if answer not in (None, "yes", "no"):
+            raise RecapError(f'the answer to audit is "{answer}", but must be "yes" or "no"')
+        claim = self.graph.parse(question)
+        own = " ".join(question.split()) if claim.statement.is_question else None
+        return Asked(name, claim, image, unit=image, answer=answer, question=own)
+
+
+def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:
+    """The verdict again, from its JSON and a policy, without model or picture."""
+    relations = graph or default_graph()
+    try:
+        row = row_from_fields(trail["row"], relations)
+        probes = tuple(Probed(**probe) for probe in trail["probes"])
+        question = str(trail["question"])
+    except (KeyError, TypeError):
+        raise RecapError("this is not the JSON of a verdict") from None
+    return _verdict(question, row, probes, policy, relations)
+
+
+def _verdict(question: str, row: Row, probes: tuple[Probed, ...], policy: Policy | None, graph: Graph) -> Verdict:
+    table = MarginTable((row,), graph, source="the audit")
+    answer = "yes" if row.says_yes else "no"
+    if policy is None:
+        return Verdict(question, answer, None, None, None, None, _uncalibrated(row, graph), probes, row)
+    check_policy(policy, table)
+    decision: Decision = next(decide(policy, table))
+    return Verdict(
+        question,
+        answer,
+        decision.accepted,
+        decision.risk,
+        decision.threshold,
+        decision.mode,
+        decision.reason,
+        probes,
+        row,
+    )
+
+
+def _uncalibrated(row: Row, graph: Graph) -> str:
+    told = f'"{row.relation}" is outside the graph, so only confidence could speak'
+    if row.claim is not None:
+        case = case_of(row, graph)
+        told = ", ".join(f"{case.pair(w.relation)} {w.margin:+.2f} ({w.kind})" for w in case.against)
+    return f"not calibrated, so neither accepted nor rejected; the evidence: {told}"
+
+
+def _trail(asked: Asked, plan: Plan, margins: Margins) -> tuple[Probed, ...]:
+    found = [(role, margin_of(margins, asked.image, role.probe)) for role in plan.roles]
+    return tuple(
+        Probed(role.kind, role.relation, role.probe.question, role.probe.view.value, margin)
+        for role, margin in found
+        if margin is not None
+    )
+
+
+class _Pictures:
+    """Pictures of one call, however they were given, under names that a job can carry."""
+
+    def __init__(self) -> None:
+        self.given: dict[str, Picture] = {}
+        self.names: dict[int, str] = {}
+
+    def name(self, picture: Picture) -> str:
+        fresh = str(picture) if isinstance(picture, str | Path) else f"picture {len(self.names) + 1}"
+        name = self.names.setdefault(id(picture), fresh)
+        self.given[name] = picture
+        return name
+
+    def open(self, name: str) -> Image.Image:
+        from recap.models.pictures import open_picture
+
+        picture = self.given[name]
+        return picture.convert("RGB") if isinstance(picture, Image.Image) else open_picture(picture)
+
+    def size(self, model: Any, name: str | None, questions: int) -> int:
+        from recap.models.pictures import picture_size
+
+        picture = None if name is None else self.given[name]
+        if picture is None or not hasattr(model, "size"):
+            return 24 * questions
+        shape = (640, 480)
+        if isinstance(picture, Image.Image):
+            shape = picture.size
+        elif isinstance(picture, str | Path):
+            with contextlib.suppress(RecapError):  # it will be refused when it is opened, with its reason
+                shape = picture_size(picture)
+        return int(model.size(shape, questions))

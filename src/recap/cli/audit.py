@@ -1,0 +1,86 @@
+"""`recap audit`: one verdict, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recap.cli.options import Attention, Device, Dtype, GraphFile, Json, Model, Plain
+
+if TYPE_CHECKING:
+    from recap.audit import Verdict
+
+
+def run(
+    image: Annotated[Path, typer.Argument(metavar="IMAGE", help="A picture.", show_default=False)],
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help="A yes/no question about it.", show_default=False)
+    ],
+    model: Model,
+    answer: Annotated[
+        str | None, typer.Option(metavar="yes|no", help="The answer to audit.", show_default="the model's own")
+    ] = None,
+    policy: Annotated[Path | None, typer.Option("--policy", "-p", metavar="FILE", help="Policy file.")] = None,
+    plain: Plain = False,
+    dtype: Dtype = None,
+    device: Device = None,
+    attention: Attention = None,
+    graph: GraphFile = None,
+    json: Json = False,
+) -> None:
+    """Audit one answer: ask the model about the claim, its contradiction and its supports, and say what follows.
+
+    Without --policy the evidence is shown, and nothing is accepted or rejected.
+
+    \b
+    Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
+    """
+    from recap.audit import Auditor
+    from recap.claims import load_graph
+    from recap.cli.console import print_json
+    from recap.cli.loading import load_model
+    from recap.errors import RecapError
+    from recap.models.pictures import open_picture
+    from recap.policy import load_policy
+
+    relations = load_graph(graph)
+    relations.parse(question)
+    if answer not in (None, "yes", "no"):
+        raise RecapError(f'the answer to audit is "{answer}", but must be "yes" or "no"')
+    open_picture(image)
+    frozen = load_policy(policy) if policy else None
+    speaker = load_model(model, dtype=dtype, device=device, attention=attention, plain=plain)
+    verdict = Auditor(speaker, frozen, relations).audit(image, question, answer)
+    if json:
+        print_json(verdict.to_json())
+    else:
+        _show(verdict)
+
+
+def _show(verdict: Verdict) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.panel import Panel
+    from rich.table import Table as Grid
+
+    word, colour = {True: ("accepted", "green"), False: ("rejected", "red"), None: ("not calibrated", "yellow")}[
+        verdict.accepted
+    ]
+    grid = Grid.grid(padding=(0, 2))
+    widest = max(abs(probe.margin) for probe in verdict.probes) or 1.0
+    for probe in verdict.probes:
+        bar = _bar(probe.margin / widest)
+        grid.add_row(probe.role, escape(probe.question), f"{probe.margin:+.2f}", bar)
+    console = Console(highlight=False)
+    console.print(f'{escape(verdict.question)}  →  "{verdict.answer}"  [bold {colour}]{word}[/]')
+    console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
+    console.print(escape(verdict.reason))
+
+
+def _bar(share: float, width: int = 10) -> str:
+    """A bar around zero: no to the left, yes to the right."""
+    cells = round(abs(share) * width)
+    left = "█" * cells if share < 0 else ""
+    return f"{left:>{width}}│{'█' * cells if share > 0 else '':<{width}}"

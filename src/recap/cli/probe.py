@@ -1,0 +1,129 @@
+"""`recap probe`: margins of a whole dataset, resumable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recap.cli.options import Attention, Device, Dtype, GraphFile, Json, Model, Plain, StoreFile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from recap.claims import Graph
+    from recap.evaluation.datasets import Item
+    from recap.probing import Asked
+
+
+def run(
+    dataset: Annotated[
+        str, typer.Argument(metavar="DATASET", help="vsr, whatsup, gsr, or a .jsonl file.", show_default=False)
+    ],
+    model: Model,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="TABLE", help="Margin table to write.", show_default=False)
+    ],
+    probes: Annotated[str, typer.Option(help="img, cal, full or diagnostic.")] = "img",
+    root: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder with the official files.")] = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder with the pictures.", show_default="--root, or the file's own"),
+    ] = None,
+    store: StoreFile = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Only the first N statements.")] = None,
+    plain: Plain = False,
+    compiled: Annotated[
+        bool, typer.Option("--compile", help="Fuse the layers: slower to start, faster on a GPU.")
+    ] = False,
+    dtype: Dtype = None,
+    device: Device = None,
+    attention: Attention = None,
+    graph: GraphFile = None,
+    json: Json = False,
+) -> None:
+    """Ask a model every probe of a dataset and write the margin table.
+
+    All questions about a picture share one forward. With --store, a run that was stopped continues where it was and
+    yields the same table, byte for byte. A picture that cannot be shown is named and left out; the exit code is then 2.
+
+    \b
+    Example: recap probe whatsup --root data/whatsup --model Qwen/Qwen3-VL-8B-Instruct --store margins.db --out wu.jsonl
+    """
+    from recap.claims import load_graph
+    from recap.cli.console import notice, print_json, progress
+    from recap.cli.loading import load_model
+    from recap.errors import RecapError, did_you_mean
+    from recap.evaluation.datasets import load_dataset
+    from recap.models.pictures import open_picture, picture_size
+    from recap.probes import PROBE_SETS
+    from recap.probing import plan_job, rows_of, run_job
+    from recap.store import Store
+    from recap.table import write_table
+
+    if probes not in PROBE_SETS:
+        raise RecapError(f'"{probes}" is not a probe set{did_you_mean(probes, PROBE_SETS)} ({", ".join(PROBE_SETS)})')
+    relations = load_graph(graph)
+    items = load_dataset(dataset, root, relations).items[:limit]
+    folder = images or root or Path(dataset).parent
+    asked = _asked(items, folder, relations)
+    kept = Store(store or ":memory:")  # before the model: a wrong file should not cost its loading
+    speaker = load_model(model, dtype=dtype, device=device, attention=attention, plain=plain, compiled=compiled)
+
+    def size(image: str | None, questions: int) -> int:
+        try:
+            return speaker.size(None if image is None else picture_size(image), questions)
+        except RecapError:
+            return speaker.size((640, 480), questions)  # it is refused when it is opened, with its reason
+
+    job = plan_job(asked, probes, size, speaker.tokens, relations)
+    with kept, progress("probes", job.probes) as done:
+        ran = run_job(job, speaker, kept, open_picture, done)
+    for why in ran.failed.values():
+        notice(why)
+    rows = rows_of(job, ran, str(speaker.identity), relations)
+    if not rows:
+        raise RecapError(f"{dataset}: none of its {len(asked)} statements could be probed")
+    write_table(rows, out)
+    summary = {
+        "statements": len(rows),
+        "probes": ran.computed + ran.found,
+        "forwards": ran.forwards,
+        "cache_hits": ran.found,
+        "probes_per_second": round(ran.rate, 2),
+        "failed_images": len(ran.failed),
+        "scoring": speaker.way,
+    }
+    if json:
+        print_json(summary)
+    else:
+        typer.echo(
+            f"{len(rows)} statements → {out}: {summary['probes']} probes ({ran.found} from the store), "
+            f"{ran.forwards} forwards, {ran.rate:.1f} probes/s, scored by {speaker.way}"
+        )
+    if ran.failed:
+        raise typer.Exit(2)
+
+
+def _asked(items: Sequence[Item], folder: Path, graph: Graph) -> list[Asked]:
+    from recap.errors import RecapError
+    from recap.probing import Asked
+
+    found: list[Asked] = []
+    for item in items:
+        if item.image is None:
+            raise RecapError(f"{item.id}: it is not known which picture this statement is about")
+        found.append(
+            Asked(
+                item.id,
+                graph.claim(item.statement),
+                str(folder / item.image),
+                item.unit,
+                item.dataset,
+                item.label,
+                item.answer,
+                item.question,
+            )
+        )
+    return found

@@ -1,0 +1,64 @@
+"""What a likelihood model is: images with questions go in, log p(yes) − log p(no) and who said it come out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+ANSWERS = (" yes", " no")
+"""The two continuations, with one leading space as delimiter."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Questions about one picture, or about none."""
+
+    image: Image | None
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Everything about a model that can change a margin. It goes into the key of every stored margin."""
+
+    name: str
+    revision: str
+    """commit of a hub checkpoint, or a digest of a local one's files"""
+    dtype: str
+    attention: str
+    scoring: str
+    """tree or plain: the two agree up to rounding, and rounding is kept apart"""
+    template: str
+    """digest of the chat template"""
+    answers: tuple[tuple[int, ...], tuple[int, ...]]
+    """token ids of the yes and no continuations"""
+    libraries: str
+    """torch and transformers with their versions"""
+
+    @property
+    def digest(self) -> str:
+        """A short stable name for all of it."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.revision[:12]} ({self.dtype}, {self.attention})"
+
+
+class LikelihoodModel(Protocol):
+    """Anything that can turn questions into margins."""
+
+    @property
+    def identity(self) -> Identity:
+        """Who speaks."""
+        ...
+
+    def margins(self, requests: Sequence[Request]) -> list[list[float]]:
+        """log p(yes) − log p(no) of every question of every request, over whole continuations."""
+        ...

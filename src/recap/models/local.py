@@ -1,0 +1,195 @@
+# torch and transformers type their own functions only in part.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""A model on this machine, through transformers: any image-text-to-text checkpoint with its released processor."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from PIL import Image
+
+from recap.errors import RecapError
+from recap.models.compiled import compile_layers, is_compiled
+from recap.models.contract import ANSWERS, Identity, Request
+from recap.models.processor import load_processor
+from recap.models.prompt import Prompted, Prompter
+from recap.models.scoring import Scorer
+
+TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
+"""token budgets of one forward: enough to fill the machine, found on an H200 and on two cores"""
+SAMPLE = (
+    "Is the mug to the left of the laptop?",
+    "Is the mug to the right of the laptop?",
+    "Does the box contain the ball?",
+)
+
+
+class LocalModel:
+    """A frozen checkpoint that answers with margins: by token tree where a self-check allows it, plainly elsewhere."""
+
+    def __init__(
+        self,
+        model: Any,
+        processor: Any,
+        name: str,
+        revision: str = "",
+        *,
+        plain: bool = False,
+        answers: tuple[str, str] = ANSWERS,
+        tokens: int | None = None,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.prompter = Prompter(processor, name, answers)
+        self.scorer = Scorer(model.eval(), self.prompter)
+        self.tokens = tokens or (TOKENS_ON_GPU if self.scorer.device.type == "cuda" else TOKENS_ON_CPU)
+        self.difference: float | None = None
+        """how far the tree was from plain scoring in the self-check; None if it was not made"""
+        self.way = "plain" if plain else self._self_check(say)
+        self._name, self._revision = name, revision
+        self._compiled = is_compiled(model)
+        self._forwards = 0
+
+    @classmethod
+    def load(
+        cls,
+        name: str,
+        *,
+        revision: str | None = None,
+        dtype: str | None = None,
+        device: str | None = None,
+        attention: str | None = None,
+        plain: bool = False,
+        compiled: bool = False,
+        tokens: int | None = None,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> LocalModel:
+        """A checkpoint by folder or hub name. Without a wish, half precision on a GPU and fp32 on a CPU.
+
+        `compiled` fuses the layers' small operations: a minute at the start, a quarter of the time of every forward.
+        """
+        place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        kind = _dtype(dtype) if dtype else (torch.bfloat16 if place.type == "cuda" else torch.float32)
+        where: dict[str, Any] = {"revision": revision} if revision else {}
+        try:
+            processor = load_processor(name, revision)
+            loaded: Any = transformers.AutoModelForImageTextToText.from_pretrained(
+                name, dtype=kind, attn_implementation=attention or "sdpa", **where
+            )
+            model = loaded.to(place)
+        except RecapError:
+            raise
+        except Exception as error:
+            why = " ".join(str(error).split())
+            raise RecapError(f"{name}: cannot load the model: {why[:240]}") from None
+        if compiled:
+            compile_layers(model, 2)
+        found = revision or getattr(model.config, "_commit_hash", None) or folder_digest(name)
+        return cls(model, processor, name, found, plain=plain, tokens=tokens, say=say)
+
+    @property
+    def identity(self) -> Identity:
+        """Who speaks, down to the library versions."""
+        config = self.scorer.model.config
+        return Identity(
+            name=self._name,
+            revision=self._revision,
+            dtype=str(self.scorer.dtype).removeprefix("torch."),
+            attention=str(getattr(config, "_attn_implementation", "eager")) + (", compiled" if self._compiled else ""),
+            scoring=self.way,
+            template=self.prompter.template_digest,
+            answers=self.prompter.answers,
+            libraries=f"torch {torch.__version__}, transformers {transformers.__version__}",
+        )
+
+    @property
+    def forwards(self) -> int:
+        """How many forwards were run so far."""
+        return self._forwards
+
+    def size(self, image: tuple[int, int] | None, questions: int) -> int:
+        """About how many tokens a request takes, from the picture's size alone: batches are planned with it."""
+        tokens = 24 * questions + 16
+        if image is None:
+            return tokens
+        count = getattr(self.prompter.processor, "_get_num_multimodal_tokens", None)
+        try:
+            return tokens + int(count(image_sizes=[(image[1], image[0])]).num_image_tokens[0])  # type: ignore[misc]
+        except Exception:  # an estimate only: processors differ in what they tell
+            return tokens + 576
+
+    def prepare(self, requests: Sequence[Request]) -> Prompted | None:
+        """What can be done before the model's turn: token ids and pixels. Runs beside a forward."""
+        return self.prompter.together(requests) if self.way == "tree" else None
+
+    def margins(self, requests: Sequence[Request], prepared: Prompted | None = None) -> list[list[float]]:
+        """log p(yes) − log p(no) of every question. All requests have an image, or none has.
+
+        Out of memory, the batch is halved, as often as it takes.
+        """
+        if not requests:
+            return []
+        if self.way == "plain":
+            self._forwards += 2 * sum(len(request.questions) for request in requests)
+            return [self.scorer.plain(request) for request in requests]
+        try:
+            self._forwards += 1
+            return self.scorer.tree(prepared or self.prompter.together(requests))
+        except (torch.OutOfMemoryError, MemoryError):
+            if len(requests) == 1 and len(requests[0].questions) == 1:
+                raise RecapError(f"{self._name}: out of memory on a single question") from None
+        torch.cuda.empty_cache() if torch.cuda.is_available() else None
+        if len(requests) > 1:
+            half = len(requests) // 2
+            return self.margins(requests[:half]) + self.margins(requests[half:])
+        image, questions = requests[0].image, requests[0].questions
+        half = len(questions) // 2
+        parts = self.margins([Request(image, questions[:half])]) + self.margins([Request(image, questions[half:])])
+        return [parts[0] + parts[1]]
+
+    def _self_check(self, say: Callable[[str], None]) -> str:
+        """Tree against plain forwards on a real request, never by a list of names. What fails is scored plainly."""
+        pixels = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
+        request = Request(Image.fromarray(pixels), SAMPLE)
+        plain = self.scorer.plain(request)
+        try:
+            tree = self.scorer.tree(self.prompter.together([request]))[0]
+        except Exception as error:
+            say(f"scored plainly: a token tree does not run on this model ({type(error).__name__})")
+            return "plain"
+        self.difference = max(abs(a - b) for a, b in zip(plain, tree, strict=True))
+        allowed = 1e-3 if self.scorer.dtype == torch.float32 else max(0.5, 0.05 * max(map(abs, plain)))
+        if not self.difference <= allowed:
+            say(f"scored plainly: in the self-check the token tree was off by {self.difference:.2g}")
+            return "plain"
+        return "tree"
+
+
+def folder_digest(name: str) -> str:
+    """A revision for a checkpoint in a folder: its files' names, sizes and small contents, not gigabytes of weights."""
+    root = Path(name)
+    digest = hashlib.sha256()
+    for path in sorted(root.glob("*")) if root.is_dir() else []:
+        if path.is_file():
+            digest.update(f"{path.name}:{path.stat().st_size}:".encode())
+            digest.update(path.read_bytes() if path.stat().st_size < 1 << 24 else _ends(path))
+    return digest.hexdigest()
+
+
+def _ends(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        head = stream.read(1 << 20)
+        stream.seek(-(1 << 20), 2)
+        return head + stream.read()
+
+
+def _dtype(name: str) -> torch.dtype:
+    known = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+    if name not in known:
+        raise RecapError(f'"{name}" is not a dtype ({", ".join(known)})')
+    return known[name]

@@ -1,0 +1,75 @@
+"""Opening pictures safely: judged by their header before they are decoded, turned upright, in plain RGB."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from recap.errors import RecapError, reason
+
+MOST_PIXELS = 64_000_000
+"""larger pictures are refused from their header; no model sees more than a few million pixels"""
+SMALLEST_SIDE = 2
+
+
+def open_picture(source: str | Path | bytes) -> Image.Image:
+    """An upright RGB picture from a file or its bytes. What cannot be shown is refused in one line."""
+    name = "the image" if isinstance(source, bytes) else str(source)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as picture:
+                _judge(name, picture)
+                picture.load()
+                return _rgb(ImageOps.exif_transpose(picture))
+    except RecapError:
+        raise
+    except (Image.DecompressionBombError, UnidentifiedImageError) as error:
+        bomb = isinstance(error, Image.DecompressionBombError)
+        raise RecapError(f"{name}: {'far too many pixels' if bomb else 'this is not an image'}") from None
+    except OSError as error:
+        why = reason(error) if error.strerror else "it is broken or truncated"
+        raise RecapError(f"{name}: cannot read the image: {why}") from None
+    except Exception as error:  # decoders raise what they like on broken files
+        raise RecapError(f"{name}: cannot read the image: {type(error).__name__}") from None
+
+
+def picture_size(source: str | Path) -> tuple[int, int]:
+    """Width and height from the header alone, as they will be seen."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
+            with Image.open(source) as picture:
+                _judge(str(source), picture)
+                turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+                return (picture.height, picture.width) if turned else picture.size
+    except RecapError:
+        raise
+    except UnidentifiedImageError:
+        raise RecapError(f"{source}: this is not an image") from None
+    except OSError as error:
+        raise RecapError(f"{source}: cannot read the image: {reason(error)}") from None
+    except Exception as error:
+        raise RecapError(f"{source}: cannot read the image: {type(error).__name__}") from None
+
+
+def _judge(name: str, picture: Image.Image) -> None:
+    width, height = picture.size
+    if width * height > MOST_PIXELS:
+        raise RecapError(f"{name}: {width} × {height} pixels are too many (at most {MOST_PIXELS // 1_000_000} million)")
+    if min(width, height) < SMALLEST_SIDE:
+        raise RecapError(f"{name}: a picture of {width} × {height} pixels shows nothing")
+
+
+def _rgb(picture: Image.Image) -> Image.Image:
+    """Plain RGB. Transparency is laid on white; 16-bit gray is scaled, which a plain conversion would clip."""
+    if picture.mode.startswith("I;16") or picture.mode == "I":
+        picture = picture.point(lambda value: value / 256).convert("L")
+    if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
+        layer = picture.convert("RGBA")
+        ground = Image.new("RGBA", layer.size, (255, 255, 255, 255))
+        return Image.alpha_composite(ground, layer).convert("RGB")
+    return picture.convert("RGB")

@@ -1,0 +1,144 @@
+"""From a question to token ids, with a model's released processor and chat template."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from recap.errors import RecapError
+from recap.models.contract import ANSWERS, Request
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SAMPLE = "Is the mug to the left of the laptop?"
+
+
+@dataclass(frozen=True)
+class Prompted:
+    """A batch of requests ready for a model: token ids of every question, and what the vision tower takes."""
+
+    sequences: list[list[list[int]]]
+    """per request, per question: the whole prompt"""
+    vision: dict[str, Any]
+    """pixel values and their companions for all requests together; empty without images"""
+
+
+class Prompter:
+    """Wraps a processor: the same template with and without the image item, continuations resolved once."""
+
+    def __init__(self, processor: Any, name: str, answers: tuple[str, str] = ANSWERS) -> None:
+        self.processor = processor
+        self.tokenizer = getattr(processor, "tokenizer", processor)
+        self.name = name
+        template = getattr(processor, "chat_template", None) or getattr(self.tokenizer, "chat_template", None)
+        if not template:
+            raise RecapError(f"{name}: the model has no chat template, so it cannot be asked a question as released")
+        self.template_digest = hashlib.sha256(str(template).encode()).hexdigest()[:16]
+        self.answers = self._resolve(answers)
+
+    def prompt(self, question: str, with_image: bool) -> str:
+        """The chat prompt up to where the assistant answers."""
+        content: list[dict[str, str]] = [{"type": "image"}] if with_image else []
+        content.append({"type": "text", "text": question})
+        message = [{"role": "user", "content": content}]
+        try:
+            return self.processor.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
+        except Exception as error:
+            raise RecapError(f"{self.name}: the chat template refuses a question: {_one_line(error)}") from None
+
+    def tokens(self, text: str) -> list[int]:
+        """Token ids of a whole prompt; the template brings its own special tokens if it has any."""
+        special = not self._template_has_bos()
+        return list(self.tokenizer(text, add_special_tokens=special)["input_ids"])
+
+    def together(self, requests: Sequence[Request]) -> Prompted:
+        """Prompts of several requests, which all have an image or all have none. Each image is processed once."""
+        if requests[0].image is None:
+            plain = [[self.tokens(self.prompt(q, False)) for q in request.questions] for request in requests]
+            return Prompted(plain, {})
+        images = [request.image for request in requests if request.image is not None]
+        firsts = [self.prompt(request.questions[0], True) for request in requests]
+        encoded = self.encode(firsts, images)
+        ids, kept = encoded.pop("input_ids"), encoded.pop("attention_mask")
+        sequences: list[list[list[int]]] = []
+        for row, request in enumerate(requests):
+            whole = ids[row][kept[row].bool()].tolist()
+            sequences.append(self._others(whole, firsts[row], request))
+        for name in ("token_type_ids", "mm_token_type_ids"):
+            encoded.pop(name, None)
+        return Prompted(sequences, encoded)
+
+    def encode(self, prompts: Sequence[str], images: Sequence[Image]) -> dict[str, Any]:
+        """The processor's own word on prompts with one image each, padded to a batch."""
+        try:
+            encoded = self.processor(
+                text=list(prompts),
+                images=[[image] for image in images],
+                padding=True,
+                return_tensors="pt",
+                add_special_tokens=not self._template_has_bos(),
+            )
+        except Exception as error:
+            raise RecapError(f"{self.name}: the processor refuses the image: {_one_line(error)}") from None
+        found = dict(encoded)
+        if not any(name.startswith("pixel") for name in found):
+            raise RecapError(f"{self.name}: the processor drops the image, so nothing would be seen")
+        return found
+
+    def _others(self, whole: list[int], first: str, request: Request) -> list[list[int]]:
+        """Every question's ids, from the first one's: a processor only widens the image's place in the prompt.
+
+        What stands for the image in the unexpanded prompt is found by comparing it with the expanded one.
+        """
+        bare = self.tokens(first)
+        before = _shared(bare, whole)
+        after = _shared(bare[before:][::-1], whole[before:][::-1])
+        place, wide = bare[before : len(bare) - after], whole[before : len(whole) - after]
+        found = [whole]
+        for question in request.questions[1:]:
+            ids = self.tokens(self.prompt(question, True))
+            if ids[:before] != bare[:before] or ids[before : before + len(place)] != place:
+                raise RecapError(f"{self.name}: the prompt around the image changes with the question")
+            found.append(ids[:before] + wide + ids[before + len(place) :])
+        return found
+
+    def _template_has_bos(self) -> bool:
+        bos = getattr(self.tokenizer, "bos_token", None)
+        return bool(bos) and self._sample_prompt().lstrip().startswith(bos)
+
+    def _sample_prompt(self) -> str:
+        if not hasattr(self, "_sample"):
+            self._sample = self.prompt(SAMPLE, False)
+        return self._sample
+
+    def _resolve(self, answers: tuple[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Token ids of both continuations, as they come out behind a real prompt."""
+        prompt = self._sample_prompt()
+        base = self.tokens(prompt)
+        found: list[tuple[int, ...]] = []
+        for answer in answers:
+            joined = self.tokens(prompt + answer)
+            if joined[: len(base)] != base or len(joined) == len(base):
+                # The tokenizer merges across the border (or trims): take the continuation by itself.
+                joined = base + list(self.tokenizer(answer, add_special_tokens=False)["input_ids"])
+            found.append(tuple(joined[len(base) :]))
+        yes, no = found
+        if not yes or not no or yes == no:
+            raise RecapError(f"{self.name}: the tokenizer cannot tell {answers[0]!r} from {answers[1]!r}")
+        return yes, no
+
+
+def _shared(one: Sequence[int], other: Sequence[int]) -> int:
+    count = 0
+    for a, b in zip(one, other, strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,0 +1,186 @@
+# torch and transformers type their own functions only in part.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""Margins from a transformers model, in two ways that must agree: one forward per token tree, or plain sequences."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from recap.models.contract import Request
+from recap.models.prompt import Prompted, Prompter
+from recap.models.tree import Tree, build_tree
+
+
+class Scorer:
+    """A frozen model with its prompter. Everything runs without gradients and without a cache."""
+
+    def __init__(self, model: Any, prompter: Prompter) -> None:
+        self.model = model
+        self.prompter = prompter
+        self.device = next(model.parameters()).device
+        self.dtype = next(model.parameters()).dtype
+        self.body = getattr(model, model.base_model_prefix)
+        self.head = model.get_output_embeddings()
+        yes, no = prompter.answers
+        self.single = len(yes) == len(no) == 1
+        weight, bias = self.head.weight, getattr(self.head, "bias", None)
+        rows = [yes[0], no[0]]
+        # Only two rows of the output matrix are needed, and only their difference: the normaliser cancels.
+        self.contrast = (weight[rows[0]].float() - weight[rows[1]].float()).detach()
+        self.contrast_bias = float(bias[rows[0]] - bias[rows[1]]) if bias is not None else 0.0
+
+    @torch.inference_mode()
+    def tree(self, prompted: Prompted) -> list[list[float]]:
+        """One forward for all requests of the batch: each request is a token tree, answers are its leaves."""
+        trees = [build_tree(self._with_answers(sequences)) for sequences in prompted.sequences]
+        hidden = self._forward_trees(trees, prompted)
+        return [
+            self._read(hidden[row], tree, sequences)
+            for row, (tree, sequences) in enumerate(zip(trees, prompted.sequences, strict=True))
+        ]
+
+    @torch.inference_mode()
+    def plain(self, request: Request) -> list[float]:
+        """Each question by itself, as the processor prepares it, through the whole model: what the tree must equal."""
+        found: list[float] = []
+        for question in request.questions:
+            inputs = self._plain_inputs(question, request)
+            scores = [self._continuation(inputs, answer) for answer in self.prompter.answers]
+            found.append(scores[0] - scores[1])
+        return found
+
+    def _plain_inputs(self, question: str, request: Request) -> dict[str, Any]:
+        prompt = self.prompter.prompt(question, request.image is not None)
+        if request.image is None:
+            ids = torch.tensor([self.prompter.tokens(prompt)])
+            return {"input_ids": ids.to(self.device), "attention_mask": torch.ones_like(ids).to(self.device)}
+        return self._placed(self.prompter.encode([prompt], [request.image]))
+
+    def _continuation(self, inputs: dict[str, Any], answer: Sequence[int]) -> float:
+        """Σ log p of a continuation's tokens, each after all before it."""
+        extra = torch.tensor([answer[:-1]], dtype=torch.long, device=self.device)
+        wide = dict(inputs)
+        wide["input_ids"] = torch.cat([inputs["input_ids"], extra], dim=1)
+        for name in ("attention_mask", "token_type_ids", "mm_token_type_ids"):
+            if name in inputs:
+                fill = 1 if name == "attention_mask" else 0
+                wide[name] = torch.cat([inputs[name], torch.full_like(extra, fill)], dim=1)
+        logits = self.model(**wide, use_cache=False).logits[0, -len(answer) :].float()
+        logs = torch.log_softmax(logits, dim=-1)
+        return float(sum(logs[i, token] for i, token in enumerate(answer)))
+
+    def _with_answers(self, prompts: Sequence[Sequence[int]]) -> list[list[int]]:
+        """The sequences to merge: prompts, each followed by all but the last token of either answer."""
+        if self.single:
+            return [list(prompt) for prompt in prompts]
+        return [[*prompt, *answer[:-1]] for prompt in prompts for answer in self.prompter.answers]
+
+    def _forward_trees(self, trees: Sequence[Tree], prompted: Prompted) -> torch.Tensor:
+        """Last hidden states of padded trees, (requests, T, d)."""
+        width = max(map(len, trees))
+        ids = torch.full((len(trees), width), self._padding(), dtype=torch.long)
+        visible = torch.zeros((len(trees), 1, width, width), dtype=torch.bool)
+        # A padded place must see something, or its softmax is empty: it sees itself, and nobody sees it.
+        visible[:, 0, range(width), range(width)] = True
+        for row, tree in enumerate(trees):
+            n = len(tree)
+            ids[row, :n] = torch.from_numpy(tree.tokens)
+            visible[row, 0, :n, :n] = torch.from_numpy(tree.visible())
+        positions = self._positions(trees, prompted, width)
+        vision = self._placed(prompted.vision)
+        allowed = visible.to(self.device)
+        mask = torch.zeros(allowed.shape, dtype=self.dtype, device=self.device)
+        mask.masked_fill_(~allowed, torch.finfo(self.dtype).min)
+        return self.body(
+            input_ids=ids.to(self.device),
+            attention_mask=mask,
+            position_ids=positions.to(self.device),
+            use_cache=False,
+            **vision,
+        ).last_hidden_state
+
+    def _positions(self, trees: Sequence[Tree], prompted: Prompted, width: int) -> torch.Tensor:
+        """Where each node stands in its own sequence: (requests, T), or (3, requests, T) for models with M-RoPE.
+
+        Behind the image only text follows, whose positions grow by one: a node's position depends on its depth alone.
+        """
+        rope_index = getattr(self.body, "get_rope_index", None)
+        if rope_index is None or not prompted.vision:
+            found = torch.zeros((len(trees), width), dtype=torch.long)
+            for row, tree in enumerate(trees):
+                found[row, : len(tree)] = torch.from_numpy(tree.depths)
+            return found if rope_index is None else found.expand(3, -1, -1)
+        by_depth = self._rope_by_depth(rope_index, trees, prompted)
+        found = torch.zeros((3, len(trees), width), dtype=torch.long)
+        for row, tree in enumerate(trees):
+            found[:, row, : len(tree)] = by_depth[row][:, torch.from_numpy(tree.depths)]
+        return found
+
+    def _rope_by_depth(self, rope_index: Any, trees: Sequence[Tree], prompted: Prompted) -> list[torch.Tensor]:
+        """The model's own position ids of each request's longest path, (3, depth)."""
+        paths = [_longest_path(tree) for tree in trees]
+        width = max(map(len, paths))
+        ids = torch.full((len(paths), width), self._padding(), dtype=torch.long)
+        mask = torch.zeros((len(paths), width), dtype=torch.long)
+        for row, path in enumerate(paths):
+            ids[row, : len(path)], mask[row, : len(path)] = torch.from_numpy(path), 1
+        image_token = self.model.config.image_token_id
+        given: dict[str, Any] = {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "image_grid_thw": prompted.vision["image_grid_thw"].cpu() if "image_grid_thw" in prompted.vision else None,
+            "mm_token_type_ids": (ids == image_token).int(),
+        }
+        accepted = inspect.signature(rope_index).parameters
+        positions, _ = rope_index(**{name: value for name, value in given.items() if name in accepted})
+        return [positions[:, row, : len(path)] for row, path in enumerate(paths)]
+
+    def _read(self, hidden: torch.Tensor, tree: Tree, prompts: Sequence[Sequence[int]]) -> list[float]:
+        """Margins of one request's questions from its tree's hidden states."""
+        if self.single:
+            ends = hidden[list(tree.ends)].float()
+            return (ends @ self.contrast + self.contrast_bias).tolist()
+        found: list[float] = []
+        for k in range(len(prompts)):
+            scores = [
+                self._leaf(hidden, tree, tree.ends[2 * k + i], answer) for i, answer in enumerate(self.prompter.answers)
+            ]
+            found.append(scores[0] - scores[1])
+        return found
+
+    def _leaf(self, hidden: torch.Tensor, tree: Tree, end: int, answer: Sequence[int]) -> float:
+        """Σ log p of an answer's tokens along its leaf: the last prompt token, then the answer's own."""
+        nodes = [end]
+        for _ in answer[1:]:
+            nodes.append(int(tree.parents[nodes[-1]]))
+        logits = self.head(hidden[nodes[::-1]]).float()
+        logs = torch.log_softmax(logits, dim=-1)
+        return float(sum(logs[i, token] for i, token in enumerate(answer)))
+
+    def _placed(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Tensors on the model's device, floating ones in its dtype."""
+        return {
+            name: value.to(self.device, self.dtype if value.is_floating_point() else value.dtype)
+            if isinstance(value, torch.Tensor)
+            else value
+            for name, value in inputs.items()
+        }
+
+    def _padding(self) -> int:
+        pad = getattr(self.prompter.tokenizer, "pad_token_id", None)
+        return 0 if pad is None else int(pad)
+
+
+def _longest_path(tree: Tree) -> np.ndarray:
+    """Token ids from the root to the deepest node."""
+    node = int(tree.depths.argmax())
+    path: list[int] = []
+    while node >= 0:
+        path.append(int(tree.tokens[node]))
+        node = int(tree.parents[node])
+    return np.array(path[::-1])

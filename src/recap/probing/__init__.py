@@ -1,0 +1,7 @@
+"""Probing: a job of statements and pictures, asked of a model in batches, every margin kept in the store."""
+
+from recap.probing.job import Asked, Entry, Job, plan_job
+from recap.probing.rows import row_of, rows_of
+from recap.probing.run import Margins, Prepares, Ran, run_job
+
+__all__ = ["Asked", "Entry", "Job", "Margins", "Prepares", "Ran", "plan_job", "row_of", "rows_of", "run_job"]

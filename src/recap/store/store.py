@@ -1,0 +1,89 @@
+"""Margins on disk: SQLite in WAL mode. A batch is written whole or not at all; nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+
+from recap.errors import RecapError
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS margins (key BLOB PRIMARY KEY, margin REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS models (digest TEXT PRIMARY KEY, identity TEXT NOT NULL) WITHOUT ROWID;
+"""
+APPLICATION = 0x52454341  # "RECA": tells our files from other SQLite databases
+AT_ONCE = 500
+"""keys per query: under SQLite's limit on parameters"""
+
+
+class Store:
+    """Every margin ever computed, by key. Several processes may share one file."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        """one statement at a time: a run looks keys up in a thread beside the one that writes"""
+        try:
+            self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
+            self._claim()
+        except sqlite3.Error as error:
+            raise RecapError(f"{self.path}: cannot open the store: {error}") from None
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._db.close()
+
+    def __len__(self) -> int:
+        return int(self._db.execute("SELECT COUNT(*) FROM margins").fetchone()[0])
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
+        """The margins that are there."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[bytes, float] = {}
+        for start in range(0, len(wanted), AT_ONCE):
+            some = wanted[start : start + AT_ONCE]
+            marks = ",".join("?" * len(some))
+            with self._lock:
+                query = f"SELECT key, margin FROM margins WHERE key IN ({marks})"
+                found.update(self._db.execute(query, some).fetchall())
+        return found
+
+    def put(self, margins: Mapping[bytes, float]) -> None:
+        """Keep a batch, whole. A margin that is there already stays as it is: the first word stands."""
+        with self._lock:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                self._db.executemany("INSERT OR IGNORE INTO margins VALUES (?, ?)", margins.items())
+                self._db.execute("COMMIT")
+            except sqlite3.Error as error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise RecapError(f"{self.path}: cannot write to the store: {error}") from None
+
+    def remember_model(self, digest: str, identity: str) -> None:
+        """Say once, in words, who stands behind a digest."""
+        with self._lock:
+            try:
+                self._db.execute("INSERT OR IGNORE INTO models VALUES (?, ?)", (digest, identity))
+            except sqlite3.Error as error:
+                raise RecapError(f"{self.path}: cannot write to the store: {error}") from None
+
+    def _claim(self) -> None:
+        mark = int(self._db.execute("PRAGMA application_id").fetchone()[0])
+        tables = int(self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
+        if mark != APPLICATION and tables:
+            raise RecapError(f"{self.path}: this is a database, but not a margin store")
+        self._db.executescript(f"PRAGMA application_id = {APPLICATION};{SCHEMA}")

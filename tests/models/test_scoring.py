@@ -1,0 +1,169 @@
+"""The token tree against plain scoring, on small random-weight models of the real architectures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from recap.errors import RecapError
+from recap.models.contract import Request
+from recap.models.local import LocalModel
+from recap.models.prompt import Prompter
+from recap.models.scoring import Scorer
+from tests.models.tiny import ARCHITECTURES, build, picture
+
+transformers.logging.set_verbosity_error()
+
+QUESTIONS = (
+    "Is the mug to the left of the laptop?",
+    "Is the mug to the right of the laptop?",
+    "Is the laptop to the left of the mug?",
+    "Does the box contain the ball?",
+    "Is the cat on the table?",
+)
+SINGLE, SEVERAL = (" yes", " no"), (" yes indeed", " no way at all")
+
+
+@pytest.fixture(scope="module", params=list(ARCHITECTURES))
+def built(request: pytest.FixtureRequest) -> tuple[str, Any, Any]:
+    return (request.param, *build(request.param))
+
+
+def worst(one: list[list[float]], other: list[list[float]]) -> float:
+    return max(abs(a - b) for x, y in zip(one, other, strict=True) for a, b in zip(x, y, strict=True))
+
+
+@pytest.mark.parametrize("answers", [SINGLE, SEVERAL], ids=["single", "several"])
+def test_tree_equals_plain_with_images_of_different_sizes(
+    built: tuple[str, Any, Any], answers: tuple[str, str]
+) -> None:
+    name, model, processor = built
+    prompter = Prompter(processor, name, answers)
+    scorer = Scorer(model, prompter)
+    assert scorer.single == (answers == SINGLE)
+    requests = [
+        Request(picture(120, 90, 1), QUESTIONS),
+        Request(picture(64, 200, 2), QUESTIONS[1:4]),
+        Request(picture(300, 170, 3), QUESTIONS[:1]),
+    ]
+    tree = scorer.tree(prompter.together(requests))
+    assert worst(tree, [scorer.plain(request) for request in requests]) < 1e-4
+    # The check must be able to fail: the pictures and the questions really make a difference.
+    assert len({round(margin, 3) for margins in tree for margin in margins}) == 9
+
+
+@pytest.mark.parametrize("answers", [SINGLE, SEVERAL], ids=["single", "several"])
+def test_tree_equals_plain_without_an_image(built: tuple[str, Any, Any], answers: tuple[str, str]) -> None:
+    name, model, processor = built
+    prompter = Prompter(processor, name, answers)
+    scorer = Scorer(model, prompter)
+    request = Request(None, QUESTIONS)
+    assert worst(scorer.tree(prompter.together([request])), [scorer.plain(request)]) < 1e-4
+
+
+def test_ids_of_later_questions_are_the_processors_own(built: tuple[str, Any, Any]) -> None:
+    name, _, processor = built
+    prompter = Prompter(processor, name)
+    image = picture(130, 75, 4)
+    [derived] = prompter.together([Request(image, QUESTIONS)]).sequences
+    for question, ids in zip(QUESTIONS, derived, strict=True):
+        assert prompter.encode([prompter.prompt(question, True)], [image])["input_ids"][0].tolist() == ids
+
+
+def test_a_wrong_mask_would_show(built: tuple[str, Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    from recap.models import tree as trees
+
+    name, model, processor = built
+    monkeypatch.setattr(trees.Tree, "visible", lambda self: __import__("numpy").tri(len(self), dtype=bool))
+    prompter = Prompter(processor, name)
+    scorer = Scorer(model, prompter)
+    request = Request(picture(120, 90, 1), QUESTIONS)
+    assert worst(scorer.tree(prompter.together([request])), [scorer.plain(request)]) > 1e-3
+
+
+def test_the_self_check_decides_how_a_model_is_scored(
+    built: tuple[str, Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recap.models import tree as trees
+
+    name, model, processor = built
+    told: list[str] = []
+    good = LocalModel(model, processor, name, say=told.append)
+    assert (good.way, told) == ("tree", [])
+    monkeypatch.setattr(trees.Tree, "visible", lambda self: __import__("numpy").tri(len(self), dtype=bool))
+    bad = LocalModel(model, processor, name, say=told.append)
+    assert bad.way == "plain"
+    assert told[0].startswith("scored plainly: in the self-check the token tree was off by")
+
+
+def test_bf16_differs_by_rounding_only(built: tuple[str, Any, Any], record_property: Any) -> None:
+    name, _, processor = built
+    half = build(name)[0].to(torch.bfloat16)
+    prompter = Prompter(processor, name)
+    scorer = Scorer(half, prompter)
+    request = Request(picture(120, 90, 1), QUESTIONS)
+    difference = worst(scorer.tree(prompter.together([request])), [scorer.plain(request)])
+    record_property("bf16_difference", difference)
+    assert difference < 1.0
+
+
+def test_out_of_memory_halves_the_batch(built: tuple[str, Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    name, model, processor = built
+    local = LocalModel(model, processor, name)
+    requests = [Request(picture(120, 90, i), QUESTIONS[:3]) for i in range(3)]
+    whole = local.margins(requests)
+    real = local.scorer.tree
+
+    def small_only(prompted: Any) -> list[list[float]]:
+        if sum(map(len, prompted.sequences)) > 2:
+            raise torch.OutOfMemoryError
+        return real(prompted)
+
+    monkeypatch.setattr(local.scorer, "tree", small_only)
+    assert worst(local.margins(requests), whole) < 1e-4
+
+    def never(prompted: Any) -> list[list[float]]:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(local.scorer, "tree", never)
+    with pytest.raises(RecapError, match="out of memory on a single question"):
+        local.margins(requests)
+
+
+def test_a_model_without_a_chat_template_is_refused() -> None:
+    _, processor = build("llava-1.5")
+    processor.chat_template = None
+    with pytest.raises(RecapError, match="the model has no chat template"):
+        Prompter(processor, "mute")
+
+
+def test_a_processor_that_drops_the_image_is_refused() -> None:
+    model, processor = build("llava-1.5")
+
+    class Blind:
+        tokenizer, chat_template = processor.tokenizer, processor.chat_template
+        apply_chat_template = staticmethod(processor.apply_chat_template)
+
+        def __call__(self, text: list[str], **_: Any) -> dict[str, Any]:
+            return dict(processor.tokenizer(text, return_tensors="pt", padding=True))
+
+    with pytest.raises(RecapError, match="the processor drops the image"):
+        LocalModel(model, Blind(), "blind")
+
+
+def test_the_identity_covers_what_can_change_a_margin() -> None:
+    model, processor = build("llava-1.5")
+    one = LocalModel(model, processor, "m", "r").identity
+    others = [
+        LocalModel(model, processor, "m", "r2").identity,
+        LocalModel(model, processor, "n", "r").identity,
+        LocalModel(model, processor, "m", "r", plain=True).identity,
+        LocalModel(model, processor, "m", "r", answers=(" no", " yes")).identity,
+        LocalModel(build("llava-1.5")[0].to(torch.bfloat16), processor, "m", "r").identity,
+    ]
+    processor.chat_template = processor.chat_template.replace("assistant", "ASSISTANT")
+    others.append(LocalModel(model, processor, "m", "r").identity)
+    assert len({one.digest, *(other.digest for other in others)}) == 7
