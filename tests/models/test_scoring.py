@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -77,7 +78,7 @@ def test_a_wrong_mask_would_show(built: tuple[str, Any, Any], monkeypatch: pytes
     from recap.models import tree as trees
 
     name, model, processor = built
-    monkeypatch.setattr(trees.Tree, "visible", lambda self: __import__("numpy").tri(len(self), dtype=bool))
+    monkeypatch.setattr(trees.Tree, "visible", lambda self: np.tri(len(self), dtype=bool))
     prompter = Prompter(processor, name)
     scorer = Scorer(model, prompter)
     request = Request(picture(120, 90, 1), QUESTIONS)
@@ -93,7 +94,7 @@ def test_the_self_check_decides_how_a_model_is_scored(
     told: list[str] = []
     good = LocalModel(model, processor, name, say=told.append)
     assert (good.way, told) == ("tree", [])
-    monkeypatch.setattr(trees.Tree, "visible", lambda self: __import__("numpy").tri(len(self), dtype=bool))
+    monkeypatch.setattr(trees.Tree, "visible", lambda self: np.tri(len(self), dtype=bool))
     bad = LocalModel(model, processor, name, say=told.append)
     assert bad.way == "plain"
     assert told[0].startswith("scored plainly: in the self-check the token tree was off by")
@@ -107,7 +108,17 @@ def test_bf16_differs_by_rounding_only(built: tuple[str, Any, Any], record_prope
     request = Request(picture(120, 90, 1), QUESTIONS)
     difference = worst(scorer.tree(prompter.together([request])), [scorer.plain(request)])
     record_property("bf16_difference", difference)
-    assert difference < 1.0
+    assert difference < 0.1
+    assert LocalModel(half, processor, name).way == "tree"
+
+
+def test_a_wrong_mask_is_found_in_bf16_too(built: tuple[str, Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    from recap.models import tree as trees
+
+    name, _, processor = built
+    half = build(name)[0].to(torch.bfloat16)
+    monkeypatch.setattr(trees.Tree, "visible", lambda self: np.tri(len(self), dtype=bool))
+    assert LocalModel(half, processor, name).way == "plain"
 
 
 def test_out_of_memory_halves_the_batch(built: tuple[str, Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,3 +178,25 @@ def test_the_identity_covers_what_can_change_a_margin() -> None:
     processor.chat_template = processor.chat_template.replace("assistant", "ASSISTANT")
     others.append(LocalModel(model, processor, "m", "r").identity)
     assert len({one.digest, *(other.digest for other in others)}) == 7
+
+
+@pytest.mark.parametrize("name", ["smolvlm", "gemma3"])
+def test_other_architectures_are_scored_by_the_same_code(name: str) -> None:
+    """Whichever way the self-check lets them go, the margins are those of plain scoring."""
+    model, processor = build(name)
+    told: list[str] = []
+    local = LocalModel(model, processor, name, say=told.append)
+    request = Request(picture(120, 90, 1), QUESTIONS)
+    assert worst(local.margins([request]), [local.scorer.plain(request)]) < 1e-4
+    assert (local.way == "plain") == bool(told)
+
+
+@pytest.mark.parametrize("name", list(ARCHITECTURES))
+def test_a_checkpoint_in_a_folder_is_the_model_that_was_saved(name: str, tmp_path: Any) -> None:
+    model, processor = build(name)
+    model.save_pretrained(tmp_path)
+    processor.save_pretrained(tmp_path)
+    request = Request(picture(120, 90, 1), QUESTIONS)
+    loaded = LocalModel.load(str(tmp_path))
+    assert worst(loaded.margins([request]), LocalModel(model, processor, name).margins([request])) < 1e-5
+    assert len(loaded.identity.revision) == 64

@@ -11,6 +11,8 @@ import transformers as hf
 from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
+from recap.models.processor import image_only
+
 CORPUS = [
     "Is the mug to the left of the laptop? yes", "Is the cat on the table? no", "Is the box to the right of the ball? no",
     "Does the box contain the ball? yes", "Is the dog in front of the couch? no", "Is the lamp behind the plant? yes",
@@ -44,13 +46,6 @@ def chat(image: str) -> str:
     return CHAT.replace("IMAGE", repr(image))
 
 
-def without_video(processor: type) -> type:
-    """The processor class without its video part, which needs torchvision."""
-    return type(
-        processor.__name__, (processor,), {"get_attributes": classmethod(lambda cls: ["image_processor", "tokenizer"])}
-    )
-
-
 TEXT: dict[str, Any] = {
     "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4,
     "num_key_value_heads": 2, "max_position_embeddings": 4096,
@@ -82,7 +77,7 @@ def llava_onevision() -> tuple[Any, Any]:
     words = tokenizer(image_token="<image>", video_token="<video>")
     grid = [[56, 56], [56, 112], [112, 56], [112, 112]]
     images = hf.LlavaOnevisionImageProcessorPil(size={"height": 56, "width": 56}, image_grid_pinpoints=grid)
-    processor = without_video(hf.LlavaOnevisionProcessor)(
+    processor = image_only(hf.LlavaOnevisionProcessor)(
         images, words, None, num_image_tokens=16, vision_feature_select_strategy="full", chat_template=chat("<image>")
     )
     vision = hf.SiglipVisionConfig(
@@ -109,7 +104,7 @@ def internvl() -> tuple[Any, Any]:
     images = hf.GotOcr2ImageProcessorPil(
         size={"height": 56, "width": 56}, crop_to_patches=True, min_patches=1, max_patches=4
     )
-    processor = without_video(hf.InternVLProcessor)(
+    processor = image_only(hf.InternVLProcessor)(
         images, words, None, image_seq_length=4, chat_template=chat("<IMG_CONTEXT>")
     )
     vision = hf.InternVLVisionConfig(
@@ -138,7 +133,7 @@ def qwen3_vl(tied: bool = False) -> tuple[Any, Any]:
         vision_end_token="<|vision_end|>",
     )
     images = hf.Qwen2VLImageProcessorPil(patch_size=14, merge_size=2, min_pixels=28 * 28 * 4, max_pixels=28 * 28 * 40)
-    processor = without_video(hf.Qwen3VLProcessor)(
+    processor = image_only(hf.Qwen3VLProcessor)(
         images, words, None, chat_template=chat("<|vision_start|><|image_pad|><|vision_end|>")
     )
     ids = {name: words.convert_tokens_to_ids(token) for name, token in (
@@ -163,6 +158,49 @@ def qwen3_vl(tied: bool = False) -> tuple[Any, Any]:
     return hf.Qwen3VLForConditionalGeneration(config), processor
 
 
+def smolvlm() -> tuple[Any, Any]:
+    words = tokenizer(
+        image_token="<image>", fake_image_token="<fake_token_around_image>", global_image_token="<global-img>",
+        end_of_utterance_token="<end_of_utterance>",
+    )  # fmt: skip
+    images = hf.SmolVLMImageProcessorPil(
+        size={"longest_edge": 112}, max_image_size={"longest_edge": 56}, do_image_splitting=True
+    )
+    processor = image_only(hf.SmolVLMProcessor)(images, words, None, image_seq_len=4, chat_template=chat("<image>"))
+    vision = hf.SmolVLMVisionConfig(
+        hidden_size=48, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, image_size=56, patch_size=14
+    )
+    text = hf.LlamaConfig(vocab_size=len(words), **TEXT)
+    config = hf.SmolVLMConfig(
+        vision_config=vision, text_config=text, image_token_id=words.convert_tokens_to_ids("<image>"), scale_factor=2,
+        pad_token_id=words.pad_token_id,
+    )  # fmt: skip
+    return hf.SmolVLMForConditionalGeneration(config), processor
+
+
+def gemma3() -> tuple[Any, Any]:
+    words = tokenizer(image_token="<image_soft_token>", boi_token="<start_of_image>", eoi_token="<end_of_image>")
+    images = hf.Gemma3ImageProcessorPil(size={"height": 56, "width": 56})
+    processor = hf.Gemma3Processor(images, words, image_seq_length=4, chat_template=chat("<start_of_image>"))
+    vision = hf.SiglipVisionConfig(
+        hidden_size=48,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        image_size=56,
+        patch_size=14,
+        vision_use_head=False,
+    )
+    text = hf.Gemma3TextConfig(vocab_size=len(words), head_dim=16, sliding_window=64, **TEXT)
+    config = hf.Gemma3Config(
+        vision_config=vision, text_config=text, mm_tokens_per_image=4, image_token_index=words.convert_tokens_to_ids("<image_soft_token>"),
+        boi_token_index=words.convert_tokens_to_ids("<start_of_image>"), eoi_token_index=words.convert_tokens_to_ids("<end_of_image>"),
+    )  # fmt: skip
+    return hf.Gemma3ForConditionalGeneration(config), processor
+
+
+OTHERS: dict[str, Callable[[], tuple[Any, Any]]] = {"smolvlm": smolvlm, "gemma3": gemma3}
+
 ARCHITECTURES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "qwen3-vl-2b": lambda: qwen3_vl(tied=True),
     "qwen3-vl-8b": qwen3_vl,
@@ -174,7 +212,7 @@ ARCHITECTURES: dict[str, Callable[[], tuple[Any, Any]]] = {
 
 def build(name: str, seed: int = 0) -> tuple[Any, Any]:
     torch.manual_seed(seed)
-    model, processor = ARCHITECTURES[name]()
+    model, processor = (ARCHITECTURES | OTHERS)[name]()
     # The default initialisation is so small that margins hardly differ; larger weights make a wrong mask show.
     with torch.no_grad():
         for parameter in model.parameters():

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from benchmarks.statistics import compare_bootstrap, time_evaluate
 
+from recap.models.bench import bench
+
 pytestmark = pytest.mark.slow
 
 
@@ -14,3 +16,11 @@ def test_the_bootstrap_is_fifty_times_the_plain_loop_and_equal_to_it() -> None:
 
 def test_a_whole_evaluation_takes_seconds() -> None:
     assert time_evaluate() < 10
+
+
+def test_the_token_tree_is_three_times_batched_without_sharing() -> None:
+    found = bench("tiny", images=6, sampled=6).to_json()
+    assert found["ratios"]["vs_batched"] > 3
+    assert found["ratios"]["vs_calls"] > 3
+    assert found["largest_difference"] < 1e-4
+    assert 0 < found["share_of_matmul"] < 1

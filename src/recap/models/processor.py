@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from recap.errors import RecapError
@@ -20,8 +21,8 @@ def load_processor(name: str, revision: str | None = None) -> Any:
     where: dict[str, Any] = {"revision": revision} if revision else {}
     try:
         return transformers.AutoProcessor.from_pretrained(name, **where)
-    except ImportError as error:
-        if "torchvision" not in str(error).lower():
+    except (ImportError, OSError, ValueError) as error:
+        if not any(word in str(error).lower() for word in ("torchvision", "video processor", "video_processor")):
             raise
     config = transformers.ProcessorMixin.get_processor_dict(name, **where)[0]
     kind = getattr(transformers, str(config.get("processor_class")), None)
@@ -37,4 +38,6 @@ def image_only(kind: Any) -> Any:
     def get_attributes(_: Any) -> list[str]:
         return parts
 
-    return type(kind.__name__, (kind,), {"get_attributes": classmethod(get_attributes)})
+    # Some templates look at the absent part's settings even for a picture.
+    absent = SimpleNamespace(num_frames=None, fps=None)
+    return type(kind.__name__, (kind,), {"get_attributes": classmethod(get_attributes), "video_processor": absent})

@@ -54,6 +54,24 @@ class Scorer:
             found.append(scores[0] - scores[1])
         return found
 
+    @torch.inference_mode()
+    def rounding(self, request: Request) -> float:
+        """How much plain scoring differs from itself when questions share a batch: the noise of the dtype."""
+        assert request.image is not None
+        prompts = [self.prompter.prompt(question, True) for question in request.questions]
+        alone = [self._first_contrast(self.prompter.encode([prompt], [request.image])) for prompt in prompts]
+        together = self._first_contrast(self.prompter.encode(prompts, [request.image] * len(prompts)))
+        return max(abs(a[0] - b) for a, b in zip(alone, together, strict=True))
+
+    def _first_contrast(self, encoded: dict[str, Any]) -> list[float]:
+        """The logit of the first yes token less that of the first no token, behind each row's last real token."""
+        inputs = self._placed(encoded)
+        logits = self.model(**inputs, use_cache=False).logits
+        last = inputs["attention_mask"].shape[1] - 1 - inputs["attention_mask"].flip(1).argmax(dim=1)
+        rows = logits[torch.arange(len(logits)), last].float()
+        yes, no = self.prompter.answers
+        return (rows[:, yes[0]] - rows[:, no[0]]).tolist()
+
     def _plain_inputs(self, question: str, request: Request) -> dict[str, Any]:
         prompt = self.prompter.prompt(question, request.image is not None)
         if request.image is None:

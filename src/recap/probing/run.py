@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from PIL.Image import Image
@@ -150,8 +150,26 @@ class _Runner:
             keys.append([margin_key(self.digest, pixels, probe) for probe in entry.probes])
         known = self.store.get(key for each in keys for key in each)
         complete = all(key in known for each in keys for key in each)
-        prepared = None if complete or not requests else self.model.prepare(requests)
-        return _Ready(tuple(entries), keys, known, requests, prepared, failed)
+        if complete or not requests:
+            return _Ready(tuple(entries), keys, known, requests, None, failed)
+        try:
+            return _Ready(tuple(entries), keys, known, requests, self.model.prepare(requests), failed)
+        except RecapError:
+            refused = {i: why for i, request in enumerate(requests) if (why := self._refusal(request))}
+        if not refused:
+            raise RecapError("the model's processor takes each picture of a batch alone, but not together")
+        # Set aside what the processor cannot take (a picture of 3 × 4,000 pixels, say), and go on with the rest.
+        alone = {entry.image for i, entry in enumerate(entries) if i in refused}
+        failed |= {str(entries[i].image): why for i, why in refused.items()}
+        rest = self.ready(tuple(entry for entry in entries if entry.image not in alone))
+        return replace(rest, failed=rest.failed | failed)
+
+    def _refusal(self, request: Request) -> str | None:
+        try:
+            self.model.prepare([request])
+        except RecapError as error:
+            return str(error)
+        return None
 
 
 def margin_of(margins: Margins, image: str, probe: Probe) -> float | None:

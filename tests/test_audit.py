@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+import transformers
+
+from recap import Auditor, replay
+from recap.errors import RecapError
+from recap.evaluation.simulate import BIASED, simulate
+from recap.models.local import LocalModel
+from recap.policy import Policy, calibrate_table
+from tests.models.tiny import build, picture
+
+transformers.logging.set_verbosity_error()
+
+
+@pytest.fixture(scope="module")
+def model() -> LocalModel:
+    return LocalModel(*build("llava-1.5"), "tiny", "r")
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    return replace(calibrate_table(simulate(BIASED, 80, outside=0.3)), model=None)
+
+
+CASES = [
+    (picture(80, 60, 1), "Is the mug to the right of the laptop?"),
+    (picture(80, 60, 1), "The cat is on the table."),
+    (picture(50, 90, 2), "Is the cat touching the dog?"),
+]
+
+
+def test_a_verdict_can_be_made_again_from_its_trail(model: LocalModel, policy: Policy) -> None:
+    for calibrated in (policy, None):
+        for verdict in Auditor(model, calibrated).audit_many(CASES):
+            trail = json.loads(json.dumps(verdict.to_json()))
+            assert replay(trail, calibrated) == verdict
+
+
+def test_many_at_once_equal_one_at_a_time(model: LocalModel, policy: Policy) -> None:
+    together = Auditor(model, policy).audit_many(CASES)
+    for case, verdict in zip(CASES, together, strict=True):
+        alone = Auditor(model, policy).audit(*case)
+        assert (alone.accepted, alone.answer) == (verdict.accepted, verdict.answer)
+        assert [p.margin for p in alone.probes] == pytest.approx([p.margin for p in verdict.probes], abs=1e-4)
+
+
+def test_questions_about_one_picture_share_its_forward(model: LocalModel) -> None:
+    image = picture(80, 60, 1)
+    before = model.forwards
+    Auditor(model).audit_many([(image, "Is the mug on the table?"), (image, "Is the mug to the left of the table?")])
+    assert model.forwards - before == 1
+
+
+def test_a_frozen_answer_is_respected(model: LocalModel, policy: Policy) -> None:
+    auditor = Auditor(model, policy)
+    verdicts = {answer: auditor.audit(*CASES[0], answer=answer) for answer in ("yes", "no")}
+    assert {answer: verdict.answer for answer, verdict in verdicts.items()} == {"yes": "yes", "no": "no"}
+    assert verdicts["yes"].risk != verdicts["no"].risk
+    own = auditor.audit(*CASES[0])
+    assert own.answer == ("yes" if own.probes[0].margin >= 0 else "no")
+
+
+def test_without_a_policy_the_evidence_is_shown_and_nothing_decided(model: LocalModel) -> None:
+    verdict = Auditor(model).audit(*CASES[0])
+    assert (verdict.accepted, verdict.risk, verdict.threshold) == (None, None, None)
+    assert verdict.reason.startswith("not calibrated, so neither accepted nor rejected")
+    assert "(contradiction)" in verdict.reason
+
+
+def test_every_probe_is_in_the_trail(model: LocalModel, policy: Policy) -> None:
+    verdict = Auditor(model, policy).audit(*CASES[1])
+    assert [(p.role, p.relation) for p in verdict.probes] == [
+        ("direct", "on"),
+        ("claim", "on"),
+        ("contradiction", "below"),
+        ("support", "above"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("case", "problem"),
+    [
+        ((picture(80, 60), ""), "no spatial relation found"),
+        ((b"no image", "Is the mug on the table?"), "this is not an image"),
+        (("no/such.png", "Is the mug on the table?"), "no such file"),
+        ((picture(80, 60), "Is the mug on the table?", "maybe"), 'the answer to audit is "maybe"'),
+    ],
+)
+def test_bad_input_is_one_clear_line(model: LocalModel, case: tuple[object, str], problem: str) -> None:
+    with pytest.raises(RecapError, match=problem):
+        Auditor(model).audit_many([case])
+
+
+def test_a_policy_of_another_model_is_refused(model: LocalModel, policy: Policy) -> None:
+    with pytest.raises(RecapError, match='calibrated on model "other"'):
+        Auditor(model, replace(policy, model="other")).audit(*CASES[0])
+
+
+def test_a_broken_trail_is_refused() -> None:
+    with pytest.raises(RecapError, match="not the JSON of a verdict"):
+        replay({"question": "x"}, None)
