@@ -42,7 +42,7 @@ bench: $(VENV)/.dev
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 format: $(VENV)/.dev

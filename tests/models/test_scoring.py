@@ -188,7 +188,9 @@ def test_other_architectures_are_scored_by_the_same_code(name: str) -> None:
     local = LocalModel(model, processor, name, say=told.append)
     request = Request(picture(120, 90, 1), QUESTIONS)
     assert worst(local.margins([request]), [local.scorer.plain(request)]) < 1e-4
-    assert (local.way == "plain") == bool(told)
+    assert (local.way == "plain") == bool(told) == (name == "gemma3")
+    half = LocalModel(build(name)[0].to(torch.bfloat16), processor, name)
+    assert half.way == local.way
 
 
 @pytest.mark.parametrize("name", list(ARCHITECTURES))

@@ -169,6 +169,10 @@ class LocalModel:
         if not self.difference <= allowed:
             say(f"scored plainly: in the self-check the token tree was off by {self.difference:.2g}")
             return "plain"
+        gap, noise = self.scorer.hidden_gap(request)
+        if not gap <= (1e-3 if self.scorer.dtype == torch.float32 else 0.03) + 4 * noise:
+            say(f"scored plainly: in the self-check the tree's hidden states were off by {gap:.1%}")
+            return "plain"
         return "tree"
 
 

@@ -55,6 +55,28 @@ class Scorer:
         return found
 
     @torch.inference_mode()
+    def hidden_gap(self, request: Request) -> tuple[float, float]:
+        """How far a tree's hidden states along its first question are from a plain forward's, relative to their size.
+
+        And how far plain ones are from themselves in a batch: the rounding to compare with. Far more telling than
+        margins, for a model whose image tokens see each other both ways is off here by its whole computation.
+        """
+        assert request.image is not None
+        prompted = self.prompter.together([request])
+        tree = build_tree(self._with_answers(prompted.sequences[0]))
+        length = len(prompted.sequences[0][0])
+        path = _path(tree, tree.ends[0])[:length]
+        found = self._forward_trees([tree], prompted)[0, path].float()
+        plain = self.body(**self._plain_inputs(request.questions[0], request), use_cache=False)
+        wanted = plain.last_hidden_state[0, :length].float()
+        prompts = [self.prompter.prompt(question, True) for question in request.questions]
+        inputs = self._placed(self.prompter.encode(prompts, [request.image] * len(prompts)))
+        batched = self.body(**inputs, use_cache=False).last_hidden_state[0]
+        again = batched[inputs["attention_mask"][0].bool()].float()
+        size = wanted.norm()
+        return float((found - wanted).norm() / size), float((again - wanted).norm() / size)
+
+    @torch.inference_mode()
     def rounding(self, request: Request) -> float:
         """How much plain scoring differs from itself when questions share a batch: the noise of the dtype."""
         assert request.image is not None
@@ -194,11 +216,15 @@ class Scorer:
         return 0 if pad is None else int(pad)
 
 
+def _path(tree: Tree, node: int) -> list[int]:
+    """Nodes from the root to this one."""
+    nodes: list[int] = []
+    while node >= 0:
+        nodes.append(node)
+        node = int(tree.parents[node])
+    return nodes[::-1]
+
+
 def _longest_path(tree: Tree) -> np.ndarray:
     """Token ids from the root to the deepest node."""
-    node = int(tree.depths.argmax())
-    path: list[int] = []
-    while node >= 0:
-        path.append(int(tree.tokens[node]))
-        node = int(tree.parents[node])
-    return np.array(path[::-1])
+    return tree.tokens[_path(tree, int(tree.depths.argmax()))]
