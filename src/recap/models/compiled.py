@@ -13,12 +13,12 @@ from typing import Any
 from torch import nn
 
 
-def repeated_layers(model: Any) -> list[nn.ModuleList]:
-    """Lists of at least four modules of one class: the decoder's layers first, then the vision tower's."""
+def repeated_layers(model: Any, at_least: int = 4) -> list[nn.ModuleList]:
+    """Lists of at least so many modules of one class: the decoder's layers first, then the vision tower's."""
     found = [
         part
         for part in model.modules()
-        if isinstance(part, nn.ModuleList) and len(part) >= 4 and len({type(layer) for layer in part}) == 1
+        if isinstance(part, nn.ModuleList) and len(part) >= at_least and len({type(layer) for layer in part}) == 1
     ]
     return sorted(found, key=_size, reverse=True)
 

@@ -15,7 +15,7 @@ import transformers
 from PIL import Image
 
 from recap.errors import RecapError
-from recap.models.compiled import compile_layers, is_compiled
+from recap.models.compiled import compile_layers, is_compiled, repeated_layers
 from recap.models.contract import ANSWERS, Identity, Request
 from recap.models.processor import load_processor
 from recap.models.prompt import Prompted, Prompter
@@ -170,10 +170,21 @@ class LocalModel:
             say(f"scored plainly: in the self-check the token tree was off by {self.difference:.2g}")
             return "plain"
         gap, noise = self.scorer.hidden_gap(request)
-        if not gap <= (1e-3 if self.scorer.dtype == torch.float32 else 0.03) + 4 * noise:
+        if not gap <= self._hidden_rounding() + 4 * noise:
             say(f"scored plainly: in the self-check the tree's hidden states were off by {gap:.1%}")
             return "plain"
         return "tree"
+
+    def _hidden_rounding(self) -> float:
+        """What rounding may do to hidden states: it grows with the root of the depth.
+
+        In bf16, 32 to 36 layers of random weights were off by 2.8 to 3.3 % on an H200, three layers by 0.3 % on a CPU;
+        leaving out attention between image tokens, where a model has it, by 7.6 % in three layers.
+        """
+        if self.scorer.dtype == torch.float32:
+            return 1e-3
+        layers = repeated_layers(self.scorer.model, at_least=2)
+        return 0.012 * (len(layers[0]) if layers else 1) ** 0.5
 
 
 def folder_digest(name: str) -> str:
