@@ -251,6 +251,19 @@ def test_bad_pictures_are_named_and_the_rest_is_written(recap: Recap, checkpoint
     assert len(read_table(tmp_path / "t.jsonl")) == 8
 
 
+def test_real_photographs_are_found_in_a_flat_folder(
+    recap: Recap, checkpoint: Path, data: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "wu.jsonl"
+    ran = recap("probe", "whatsup", "--root", data / "whatsup", "--model", checkpoint, "--out", out)
+    assert ran.code == 2  # most of the 820 pictures are not there
+    assert "… and 787 more pictures that cannot be shown" in ran.err
+    table = read_table(out)
+    assert len(table) == 13 * 4
+    assert {row.label for row in table.rows} == {"yes", "no"}
+    assert all(row.image == row.unit and row.image.startswith("data/controlled_") for row in table.rows)
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from recap.probing import Asked
 
 
+SHOWN_FAILURES = 20
+
+
 def run(
     dataset: Annotated[
         str, typer.Argument(metavar="DATASET", help="vsr, whatsup, gsr, or a .jsonl file.", show_default=False)
@@ -80,8 +83,10 @@ def run(
     job = plan_job(asked, probes, size, speaker.tokens, relations)
     with kept, progress("probes", job.probes) as done:
         ran = run_job(job, speaker, kept, open_picture, done)
-    for why in ran.failed.values():
+    for why in list(ran.failed.values())[:SHOWN_FAILURES]:
         notice(why)
+    if len(ran.failed) > SHOWN_FAILURES:
+        notice(f"… and {len(ran.failed) - SHOWN_FAILURES} more pictures that cannot be shown")
     rows = rows_of(job, ran, str(speaker.identity), relations)
     if not rows:
         raise RecapError(f"{dataset}: none of its {len(asked)} statements could be probed")
@@ -118,12 +123,22 @@ def _asked(items: Sequence[Item], folder: Path, graph: Graph) -> list[Asked]:
             Asked(
                 item.id,
                 graph.claim(item.statement),
-                str(folder / item.image),
+                str(_locate(folder, item.image)),
                 item.unit,
                 item.dataset,
                 item.label,
                 item.answer,
                 item.question,
+                item.image,
             )
         )
     return found
+
+
+def _locate(folder: Path, image: str) -> Path:
+    """A picture by the path its dataset gives, or by its name alone: people keep benchmark pictures in flat folders."""
+    name = Path(image).name
+    for place in (folder / image, folder / name, folder / "images" / name):
+        if place.is_file():
+            return place
+    return folder / image

@@ -30,6 +30,8 @@ class Asked:
     answer: str | None = None
     question: str | None = None
     """the direct question in the asker's own words"""
+    named: str | None = None
+    """what the table calls the picture, where that is not how it is opened: tables are the same wherever pictures lie"""
 
 
 @dataclass(frozen=True)

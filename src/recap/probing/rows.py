@@ -37,7 +37,7 @@ def row_of(asked: Asked, plan: Plan, margins: Margins, model: str, graph: Graph)
         "id": asked.id,
         "dataset": asked.dataset,
         "unit": asked.unit,
-        "image": asked.image,
+        "image": asked.named or asked.image,
         "subject": said.subject,
         "relation": said.relation,
         "object": said.object,
