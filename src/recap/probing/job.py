@@ -31,7 +31,7 @@ class Asked:
     question: str | None = None
     """the direct question in the asker's own words"""
     named: str | None = None
-    """what the table calls the picture, where that is not how it is opened: tables are the same wherever pictures lie"""
+    """what the table calls the picture, where it is opened by another name: tables do not say where pictures lie"""
 
 
 @dataclass(frozen=True)
