@@ -148,13 +148,18 @@ def test_the_same_table_gives_the_same_bytes(aligned: MarginTable) -> None:
     assert policy_json(calibrate_table(aligned)) == policy_json(calibrate_table(aligned))
 
 
-@settings(max_examples=50)
-@given(st.integers(0, 10_000))
+@given(st.integers(0, 100_000))
 def test_permuting_units_changes_nothing(seed: int) -> None:
-    rows = random_rows(seed, 15)
+    rows = random_rows(seed, 8, step=0.5 if seed % 2 else 0.0)
     moved = [rows[i] for i in np.random.default_rng(seed).permutation(len(rows))]
-    one, other = calibrate_table(table_of(*rows)), calibrate_table(table_of(*moved))
-    assert policy_json(one) == policy_json(other)
+
+    def calibrated(some: list[dict[str, object]]) -> str:
+        try:
+            return policy_json(calibrate_table(table_of(*some)))
+        except RecapError as error:  # few rows may hold one label only: then both orders must say so
+            return str(error)
+
+    assert calibrated(rows) == calibrated(moved)
 
 
 def test_a_policy_of_another_graph_is_refused_unless_forced(biased: MarginTable) -> None:
