@@ -53,7 +53,8 @@ def compute(table: MarginTable, name: str, calibration: MarginTable | None = Non
         )
     values = np.full(len(table), np.nan)
     if len(known):
-        values[inside] = risk.formula(Margins(known), Margins(reference))
+        # Plus zero, so that no risk is −0.0: equal risks should also look equal when they are written down.
+        values[inside] = risk.formula(Margins(known), Margins(reference)) + 0.0
     return values
 
 
