@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,10 @@ class Auditor:
             self._asked(str(i), pictures.name(case[0]), case[1], case[2] if len(case) > 2 else None)
             for i, case in enumerate(cases)
         ]
-        size: Callable[[str | None, int], int] = lambda image, n: pictures.size(self.model, image, n)  # noqa: E731
+
+        def size(image: str | None, questions: int) -> int:
+            return pictures.size(self.model, image, questions)
+
         budget = getattr(self.model, "tokens", 2048)
         job = plan_job(asked, "img", size, budget, self.graph)
         ran = run_job(job, self.model, self.store, pictures.open)

@@ -11,6 +11,10 @@ from typing import IO
 
 from recap.errors import RecapError, reason
 
+LONGEST_LINE = 1 << 20
+"""A row of every channel is under 2 kB. A megabyte on one line is no row of ours."""
+BOM = b"\xef\xbb\xbf"
+
 
 @contextlib.contextmanager
 def reading(path: Path, what: str) -> Generator[None]:

@@ -117,9 +117,9 @@ class LocalModel:
         tokens = 24 * questions + 16
         if image is None:
             return tokens
-        count = getattr(self.prompter.processor, "_get_num_multimodal_tokens", None)
         try:
-            return tokens + int(count(image_sizes=[(image[1], image[0])]).num_image_tokens[0])  # type: ignore[misc]
+            counted = self.prompter.processor._get_num_multimodal_tokens(image_sizes=[(image[1], image[0])])
+            return tokens + int(counted.num_image_tokens[0])
         except Exception:  # an estimate only: processors differ in what they tell
             return tokens + 576
 
@@ -143,7 +143,7 @@ class LocalModel:
         except (torch.OutOfMemoryError, MemoryError):
             if len(requests) == 1 and len(requests[0].questions) == 1:
                 raise RecapError(f"{self._name}: out of memory on a single question") from None
-        torch.cuda.empty_cache() if torch.cuda.is_available() else None
+        torch.cuda.empty_cache()
         if len(requests) > 1:
             half = len(requests) // 2
             return self.margins(requests[:half]) + self.margins(requests[half:])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recap.errors import RecapError
 from recap.models.contract import ANSWERS, Request
+from recap.models.tree import common_length
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -94,8 +95,8 @@ class Prompter:
         What stands for the image in the unexpanded prompt is found by comparing it with the expanded one.
         """
         bare = self.tokens(first)
-        before = _shared(bare, whole)
-        after = _shared(bare[before:][::-1], whole[before:][::-1])
+        before = common_length(bare, whole)
+        after = common_length(bare[before:][::-1], whole[before:][::-1])
         place, wide = bare[before : len(bare) - after], whole[before : len(whole) - after]
         found = [whole]
         for question in request.questions[1:]:
@@ -129,15 +130,6 @@ class Prompter:
         if not yes or not no or yes == no:
             raise RecapError(f"{self.name}: the tokenizer cannot tell {answers[0]!r} from {answers[1]!r}")
         return yes, no
-
-
-def _shared(one: Sequence[int], other: Sequence[int]) -> int:
-    count = 0
-    for a, b in zip(one, other, strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
 
 
 def _one_line(error: Exception) -> str:

@@ -59,7 +59,7 @@ def build_tree(sequences: Sequence[Sequence[int]]) -> Tree:
     previous: Sequence[int] = ()
     for i in order:
         sequence = sequences[i]
-        shared = _common(previous, sequence)
+        shared = common_length(previous, sequence)
         del path[shared:]
         for depth in range(shared, len(sequence)):
             parents.append(path[-1] if path else -1)
@@ -71,7 +71,7 @@ def build_tree(sequences: Sequence[Sequence[int]]) -> Tree:
     return Tree(np.array(tokens), np.array(parents), np.array(depths), tuple(ends))
 
 
-def _common(one: Sequence[int], other: Sequence[int]) -> int:
+def common_length(one: Sequence[int], other: Sequence[int]) -> int:
     """How many tokens two sequences share at the beginning."""
     shortest = min(len(one), len(other))
     for i in range(shortest):

@@ -10,12 +10,9 @@ from typing import Any, cast
 
 from recap.claims import Graph, default_graph
 from recap.errors import RecapError, quoted
-from recap.files import atomic_write, reading
+from recap.files import BOM, LONGEST_LINE, atomic_write, reading
 from recap.table.row import Row, row_from_fields, row_from_json
 from recap.table.table import MarginTable
-
-LONGEST_LINE = 1 << 20
-"""A row of every channel is under 2 kB. A megabyte on one line is not a margin table."""
 
 
 def read_table(path: str | Path, graph: Graph | None = None) -> MarginTable:
@@ -79,7 +76,7 @@ def _lines(stream: io.BufferedReader, source: Path) -> Iterator[bytes]:
             raise RecapError(
                 f"{source}:{number}: the row is longer than {LONGEST_LINE >> 20} MiB; is this a margin table?"
             )
-        yield line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        yield line.removeprefix(BOM) if number == 1 else line
 
 
 def _parquet_rows(source: Path, graph: Graph) -> Iterator[tuple[int, Row]]:

@@ -11,11 +11,8 @@ from typing import TypeVar
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from recap.errors import RecapError
-from recap.files import reading
+from recap.files import BOM, LONGEST_LINE, reading
 from recap.validation import explain
-
-BOM = b"\xef\xbb\xbf"
-LONGEST_LINE = 1 << 20
 
 Model = TypeVar("Model", bound=BaseModel)
 T = TypeVar("T")
