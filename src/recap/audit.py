@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
@@ -19,6 +19,11 @@ from recap.probing import Asked, Prepares, plan_job, row_of, run_job
 from recap.probing.run import Margins, margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
+from recap.world.bundled import checkpoint_folder, is_world, policy_file
+from recap.world.pictures import world_picture
+
+if TYPE_CHECKING:
+    from recap.models.local import LocalModel
 
 Picture = str | Path | bytes | Image.Image
 
@@ -84,11 +89,15 @@ class Auditor:
         store: str | Path | None = None,
         **options: Any,
     ) -> Auditor:
-        """A checkpoint by name or folder, and a policy file. `options` go to `LocalModel.load` (dtype, device, …)."""
-        from recap.models.local import LocalModel
+        """A checkpoint by name or folder, or one in the box (`world:aligned`), and a policy file.
 
+        A bundled model brings a policy of its own, which is used if none is given and the graph is the paper's.
+        `options` go to `LocalModel.load` (dtype, device, …).
+        """
+        if policy is None and graph is None and is_world(model):
+            policy = policy_file(model)
         frozen = policy if isinstance(policy, Policy) or policy is None else load_policy(policy)
-        return cls(LocalModel.load(model, **options), frozen, load_graph(graph), Store(store) if store else None)
+        return cls(load_local(model, **options), frozen, load_graph(graph), Store(store) if store else None)
 
     def audit(self, image: Picture, question: str, answer: str | None = None) -> Verdict:
         """One verdict. A frozen answer that is given is respected; otherwise it is the sign of the direct margin."""
@@ -125,6 +134,16 @@ class Auditor:
         claim = self.graph.parse(question)
         own = " ".join(question.split()) if claim.statement.is_question else None
         return Asked(name, claim, image, unit=image, answer=answer, question=own)
+
+
+def load_local(name: str, **options: Any) -> LocalModel:
+    """A model on this machine by name or folder. Those in the box are small: they run in fp32 wherever they run."""
+    from recap.models.local import LocalModel
+
+    if not is_world(name):
+        return LocalModel.load(name, **options)
+    options["dtype"] = options.get("dtype") or "float32"
+    return LocalModel.load(str(checkpoint_folder(name)), called=name, **options)
 
 
 def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:
@@ -193,7 +212,9 @@ class _Pictures:
         from recap.models.pictures import open_picture
 
         picture = self.given[name]
-        return picture.convert("RGB") if isinstance(picture, Image.Image) else open_picture(picture)
+        if isinstance(picture, Image.Image):
+            return picture.convert("RGB")
+        return world_picture(name) if is_world(name) else open_picture(picture)
 
     def size(self, model: Any, name: str | None, questions: int) -> int:
         from recap.models.pictures import picture_size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from recap.audit import load_local
 from recap.cli.console import notice
 from recap.errors import RecapError
 
@@ -17,14 +18,11 @@ def load_model(
 ) -> LocalModel:
     """The checkpoint, self-checked; what the self-check says goes to stderr."""
     try:
+        import torch  # noqa: F401
         import transformers
-
-        from recap.models.local import LocalModel
     except ImportError as error:
         raise RecapError(f"{error.name} is not installed: local models need pip install 'recap-vlm[local]'") from None
     transformers.logging.set_verbosity_error()
     if not sys.stderr.isatty():
         transformers.logging.disable_progress_bar()
-    return LocalModel.load(
-        name, dtype=dtype, device=device, attention=attention, plain=plain, compiled=compiled, say=notice
-    )
+    return load_local(name, dtype=dtype, device=device, attention=attention, plain=plain, compiled=compiled, say=notice)

@@ -22,7 +22,10 @@ SHOWN_FAILURES = 20
 
 def run(
     dataset: Annotated[
-        str, typer.Argument(metavar="DATASET", help="vsr, whatsup, gsr, or a .jsonl file.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="DATASET", help="vsr, whatsup, gsr, world:whatsup, …, or a .jsonl file.", show_default=False
+        ),
     ],
     model: Model,
     out: Annotated[
@@ -57,9 +60,9 @@ def run(
     from recap.claims import load_graph
     from recap.cli.console import notice, print_json, progress
     from recap.cli.loading import load_model
+    from recap.cli.pictures import open_any, size_of
     from recap.errors import RecapError, did_you_mean
     from recap.evaluation.datasets import load_dataset
-    from recap.models.pictures import open_picture, picture_size
     from recap.probes import PROBE_SETS
     from recap.probing import plan_job, rows_of, run_job
     from recap.store import Store
@@ -75,14 +78,11 @@ def run(
     speaker = load_model(model, dtype=dtype, device=device, attention=attention, plain=plain, compiled=compiled)
 
     def size(image: str | None, questions: int) -> int:
-        try:
-            return speaker.size(None if image is None else picture_size(image), questions)
-        except RecapError:
-            return speaker.size((640, 480), questions)  # it is refused when it is opened, with its reason
+        return speaker.size(None if image is None else size_of(image), questions)
 
     job = plan_job(asked, probes, size, speaker.tokens, relations)
     with kept, progress("probes", job.probes) as done:
-        ran = run_job(job, speaker, kept, open_picture, done)
+        ran = run_job(job, speaker, kept, open_any, done)
     for why in list(ran.failed.values())[:SHOWN_FAILURES]:
         notice(why)
     if len(ran.failed) > SHOWN_FAILURES:
@@ -114,6 +114,7 @@ def run(
 def _asked(items: Sequence[Item], folder: Path, graph: Graph) -> list[Asked]:
     from recap.errors import RecapError
     from recap.probing import Asked
+    from recap.world.bundled import is_world
 
     found: list[Asked] = []
     for item in items:
@@ -123,7 +124,7 @@ def _asked(items: Sequence[Item], folder: Path, graph: Graph) -> list[Asked]:
             Asked(
                 item.id,
                 graph.claim(item.statement),
-                str(_locate(folder, item.image)),
+                item.image if is_world(item.image) else str(_locate(folder, item.image)),
                 item.unit,
                 item.dataset,
                 item.label,

@@ -67,10 +67,12 @@ class LocalModel:
         plain: bool = False,
         compiled: bool = False,
         tokens: int | None = None,
+        called: str | None = None,
         say: Callable[[str], None] = lambda _: None,
     ) -> LocalModel:
         """A checkpoint by folder or hub name. Without a wish, half precision on a GPU and fp32 on a CPU.
 
+        `called` is the name it goes by where that is not the folder's.
         `compiled` fuses the layers' small operations: a minute at the start, a quarter of the time of every forward.
         """
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
@@ -86,11 +88,11 @@ class LocalModel:
             raise
         except Exception as error:
             why = " ".join(str(error).split())
-            raise RecapError(f"{name}: cannot load the model: {why[:240]}") from None
+            raise RecapError(f"{called or name}: cannot load the model: {why[:240]}") from None
         if compiled:
             compile_layers(model, 2)
         found = revision or getattr(model.config, "_commit_hash", None) or folder_digest(name)
-        return cls(model, processor, name, found, plain=plain, tokens=tokens, say=say)
+        return cls(model, processor, called or name, found, plain=plain, tokens=tokens, say=say)
 
     @property
     def identity(self) -> Identity:
@@ -192,7 +194,7 @@ def folder_digest(name: str) -> str:
     root = Path(name)
     digest = hashlib.sha256()
     for path in sorted(root.glob("*")) if root.is_dir() else []:
-        if path.is_file():
+        if path.is_file() and path.suffix != ".md":  # a model card changes no margin
             digest.update(f"{path.name}:{path.stat().st_size}:".encode())
             digest.update(path.read_bytes() if path.stat().st_size < 1 << 24 else _ends(path))
     return digest.hexdigest()

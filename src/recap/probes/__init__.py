@@ -3,7 +3,7 @@
 from recap.probes.cost import diagnostic_probes, planned_calls, printed_calls
 from recap.probes.plan import PROBE_SETS, Plan, Probe, Role, merge, merge_by_image, plan
 from recap.probes.views import View, degraded, flipped, view_of
-from recap.probes.wording import question
+from recap.probes.wording import as_statement, asked_by, question, ways
 
 __all__ = [
     "PROBE_SETS",
@@ -11,6 +11,8 @@ __all__ = [
     "Probe",
     "Role",
     "View",
+    "as_statement",
+    "asked_by",
     "degraded",
     "diagnostic_probes",
     "flipped",
@@ -21,4 +23,5 @@ __all__ = [
     "printed_calls",
     "question",
     "view_of",
+    "ways",
 ]

@@ -1,7 +1,8 @@
-"""Question wording: the fixed template of each relation, kept as data in `wording.toml`."""
+"""Question wording: the fixed template of each relation and the ways of asking it, kept as data in `wording.toml`."""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from importlib import resources
@@ -10,9 +11,9 @@ from recap.claims import Graph
 
 
 @cache
-def _questions() -> dict[str, str]:
+def _wording() -> dict[str, dict[str, str]]:
     text = resources.files("recap.probes").joinpath("wording.toml").read_text("utf-8")
-    return tomllib.loads(text)["questions"]
+    return tomllib.loads(text)
 
 
 def question(subject: str, relation: str, obj: str, graph: Graph | None = None) -> str:
@@ -22,5 +23,49 @@ def question(subject: str, relation: str, obj: str, graph: Graph | None = None) 
     'Is the mug to the left of the laptop?'
     """
     own = graph.relations[relation].question if graph and relation in graph else None
-    template = own or _questions().get(relation) or f"Is the {{s}} {relation.replace('_', ' ')} the {{o}}?"
+    template = own or _wording()["questions"].get(relation) or f"Is the {{s}} {relation.replace('_', ' ')} the {{o}}?"
     return template.replace("{s}", subject).replace("{o}", obj)
+
+
+def ways(kind: str) -> dict[str, str]:
+    """Named ways of asking a question: the `paraphrases` of Prompt-SC, the `wrappers`, the `constrained` prompts."""
+    return dict(_wording()[kind])
+
+
+def asked_by(way: str, asked: str, subject: str, obj: str) -> str:
+    """A question in another way of asking it.
+
+    >>> asked_by(ways("paraphrases")["visible"], "Does the box contain the ball?", "box", "ball")
+    'Based on what is visible, is it true that the box contains the ball?'
+    """
+    bare = asked.rstrip("? ")
+    parts = {
+        "question": bare[:1].lower() + bare[1:],
+        "Question": bare,
+        "statement": as_statement(bare, subject),
+        "s": subject,
+        "o": obj,
+    }
+    return re.sub(r"\{(\w+)\}", lambda found: parts[found.group(1)], way)
+
+
+def as_statement(asked: str, subject: str) -> str:
+    """What a question of the form "Is (Are, Does, Do) the SUBJECT …" asks about, as a statement.
+
+    >>> as_statement("Is the mug on the table?", "mug")
+    'the mug is on the table'
+    """
+    found = re.match(
+        rf"(is|are|was|were|does|do)\s+((?:\w+\s+)??{re.escape(subject)})\s+(.*)", asked.rstrip("? "), re.IGNORECASE
+    )
+    if not found:
+        return f'the answer to "{asked.rstrip("? ")}?" is yes'
+    verb, named, rest = found.groups()
+    match verb.lower():
+        case "does":
+            first, *others = rest.split(" ", 1)
+            return " ".join([named, "has" if first == "have" else first + "s", *others])
+        case "do":
+            return f"{named} {rest}"
+        case _:
+            return f"{named} {verb.lower()} {rest}"

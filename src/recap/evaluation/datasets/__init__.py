@@ -12,6 +12,8 @@ from recap.evaluation.datasets.own import load_own
 from recap.evaluation.datasets.stats import dataset_stats
 from recap.evaluation.datasets.vsr import load_vsr
 from recap.evaluation.datasets.whatsup import load_whatsup
+from recap.evaluation.datasets.world import load_world
+from recap.world.bundled import is_world
 
 DATASETS = {
     dataset.name: dataset
@@ -48,7 +50,9 @@ DATASETS = {
 
 
 def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None = None) -> Loaded:
-    """A named benchmark from the folder with its official files, or a JSONL file of one's own."""
+    """A named benchmark from the folder with its official files, one of the embedded world, or a JSONL file."""
+    if is_world(name):
+        return load_world(name)
     if name in DATASETS:
         if root is None:
             files = " and ".join(DATASETS[name].files)
@@ -58,8 +62,8 @@ def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None 
     if own.suffix == ".jsonl" or own.exists():
         return load_own(own, graph)
     raise RecapError(
-        f'"{name}" is not a dataset{did_you_mean(name, DATASETS)} ({", ".join(DATASETS)}, or a .jsonl file)'
+        f'"{name}" is not a dataset{did_you_mean(name, DATASETS)} ({", ".join(DATASETS)}, world:whatsup, world:vsr, world:gsr, or a .jsonl file)'
     )
 
 
-__all__ = ["DATASETS", "Dataset", "Item", "Loaded", "dataset_stats", "load_dataset"]
+__all__ = ["DATASETS", "Dataset", "Item", "Loaded", "dataset_stats", "load_dataset", "load_world"]

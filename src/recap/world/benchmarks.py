@@ -1,0 +1,242 @@
+"""Benchmarks of generated pictures, built like the paper's three and with their counts, from seeds of their own.
+
+`whatsup`: choice groups of four statements about one picture, one of them true. `vsr`: single statements, several to
+a picture, some of them outside the relation graph. `gsr`: a true and a false statement a group, in other surroundings.
+`calibration` is what the shipped policies are fitted on, `development` what difficulty and training were chosen on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from recap.world.backgrounds import OUTDOORS
+from recap.world.objects import things
+from recap.world.sample import Setting, sample
+from recap.world.scene import FIRST, SECOND, Ints, Kind, Scenes, join
+from recap.world.truth import NO, RELATIONS, YES, truth
+
+USUAL = Setting(size=(0.065, 0.12), noise=(0.04, 0.14), backgrounds=(10_000, 4096))
+ELSEWHERE = Setting(size=(0.06, 0.11), noise=(0.05, 0.16), backgrounds=(OUTDOORS, 4096))
+
+CHOICES = (("on", "below", "left_of", "right_of"), ("in_front_of", "behind", "left_of", "right_of"))
+"""the options of What'sUp's two parts"""
+OPPOSITE = {
+    "left_of": "right_of", "right_of": "left_of", "above": "below", "below": "above",
+    "in_front_of": "behind", "behind": "in_front_of",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Said:
+    """One statement about one picture, and whether it is true."""
+
+    picture: int
+    unit: int
+    """the group it belongs to; where there are none, the picture"""
+    subject: str
+    relation: str
+    object: str
+    true: bool
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """Pictures and what is said about them, in canonical order."""
+
+    name: str
+    about: str
+    scenes: Scenes
+    statements: tuple[Said, ...]
+
+
+@cache
+def benchmark(name: str) -> Benchmark:
+    """A benchmark by name. The same one every time, on every machine."""
+    about, make = BENCHMARKS[name]
+    scenes, statements = make()
+    return Benchmark(name, about, scenes, tuple(statements))
+
+
+def _whatsup(seed: int, counts: tuple[int, int], setting: Setting) -> tuple[Scenes, list[Said]]:
+    """Part A: on, below, left, right of something that can be stood on. Part B: in front, behind, left, right."""
+    supports = [thing.name for thing in things().values() if thing.top is not None]
+    found: list[tuple[int, int, Scenes, int]] = []
+    for part, (options, count) in enumerate(zip(CHOICES, counts, strict=True)):
+        held = supports if part == 0 else None
+        for number, option in enumerate(options):
+            wanted = len(range(number, count, len(options)))
+            for k, (scenes, subject) in enumerate(_clear(option, options, wanted, (seed, part, number), setting, held)):
+                found.append((part, number + k * len(options), scenes, subject))
+    found.sort(key=lambda each: each[:2])
+    statements: list[Said] = []
+    for group, (part, _, scene, subject) in enumerate(found):
+        names = scene.names(0)
+        options = CHOICES[part]
+        labels = {relation: truth(scene, relation, subject, 1 - subject)[0] == YES for relation in options}
+        # As in What'sUp, the true one first.
+        for relation in sorted(options, key=lambda r: not labels[r]):
+            statements.append(Said(group, group, names[subject], relation, names[1 - subject], bool(labels[relation])))
+    return join([scene for _, _, scene, _ in found]), statements
+
+
+def _clear(
+    option: str, options: Sequence[str], count: int, seed: Sequence[int], setting: Setting, held: list[str] | None
+) -> Iterator[tuple[Scenes, int]]:
+    """So many scenes in which this option is true of the pair and every other is clearly false, with the subject's place."""
+    kind, subject = {
+        "on": (Kind.ON, FIRST), "left_of": (Kind.SIDE, FIRST), "right_of": (Kind.SIDE, SECOND),
+        "in_front_of": (Kind.FRONT, FIRST), "behind": (Kind.FRONT, SECOND), "below": (Kind.ABOVE, SECOND),
+    }[option]  # fmt: skip
+    tries = 4 * count + 16
+    kinds = np.full(tries, int(kind))
+    if option == "below":  # a third of them under a table, the others under something that hangs
+        legs = sample(tries, (*seed, 1), setting, kind=np.full(tries, int(Kind.UNDER)))
+        hung = sample(tries, (*seed, 2), setting, kind=kinds, first=held)
+        sources = [(legs, FIRST), (hung, SECOND), (hung, SECOND)]
+    elif subject == FIRST:
+        sources = [(sample(tries, seed, setting, kind=kinds, second=held), FIRST)]
+    else:
+        sources = [(sample(tries, seed, setting, kind=kinds, first=held), SECOND)]
+    queues = [(scenes, place, iter(_rows(scenes, place, option, options))) for scenes, place in sources]
+    if option == "below":
+        queues[2] = (*queues[1][:2], queues[1][2])  # the same queue: no scene twice
+    for k in range(count):
+        scenes, place, rows = queues[k % len(queues)]
+        row = next(rows)
+        yield scenes.take(slice(row, row + 1)), place
+
+
+def _rows(scenes: Scenes, subject: int, option: str, options: Sequence[str]) -> list[int]:
+    labels = {relation: truth(scenes, relation, subject, 1 - subject) for relation in options}
+    good = labels[option] == YES
+    for relation in options:
+        good &= (relation == option) | (labels[relation] == NO)
+    return np.flatnonzero(good).tolist()
+
+
+VSR_COVERED = {
+    "below": 231, "above": 195, "behind": 150, "in_front_of": 142, "left_of": 136, "on": 117, "right_of": 109,
+    "inside": 103, "contains": 66,
+}  # fmt: skip
+VSR_OUTSIDE = {"near": 150, "far": 75, "touching": 361, "far_from": 360}
+VSR_TRUE = 667 / 1249
+VSR_PICTURES = (1124, 1874)
+"""with a statement inside the graph, and in all"""
+
+
+def _statements(
+    seed: int, covered: dict[str, int], outside: dict[str, int], pictures: tuple[int, int], setting: Setting
+) -> tuple[Scenes, list[Said]]:
+    """Statements one by one: first those inside the graph, some pictures with several, then the others."""
+    rng = np.random.default_rng((seed, 0))
+    pool = sample(6 * pictures[1], (seed, 1), setting)
+    labels = {(r, i): truth(pool, r, i, 1 - i) for r in RELATIONS for i in (FIRST, SECOND)}
+    used: dict[int, int] = {}
+    said: list[tuple[int, int, str, bool]] = []
+    for relations, total in ((covered, pictures[0]), (outside, pictures[1])):
+        # Every relation is true as often as any other, and all together as often as in VSR, to the statement.
+        names = [name for name, count in relations.items() for _ in range(count)]
+        wanted = [(name, round((k + 1) * VSR_TRUE) > round(k * VSR_TRUE)) for k, name in enumerate(names)]
+        order = rng.permutation(len(wanted))
+        fresh = total - len(used)
+        for place, index in enumerate(order):
+            name, true = wanted[index]
+            row, subject = _find(labels, name, true, used, place < fresh, rng)
+            used.setdefault(row, len(used))
+            said.append((row, subject, name, true))
+    scenes = pool.take(np.array(list(used)))
+    statements = [
+        Said(used[row], used[row], pool.names(row)[subject], name, pool.names(row)[1 - subject], true)
+        for row, subject, name, true in said
+    ]
+    return scenes, statements
+
+
+def _find(
+    labels: dict[tuple[str, int], Ints],
+    name: str,
+    true: bool,
+    used: dict[int, int],
+    fresh: bool,
+    rng: np.random.Generator,
+) -> tuple[int, int]:
+    """A picture for a statement: a new one, or one that is already talked about."""
+    subjects = (FIRST, SECOND) if rng.random() < 0.5 else (SECOND, FIRST)
+    for subject in subjects:
+        rows = np.flatnonzero(labels[name, subject] == (YES if true else NO))
+        taken = np.isin(rows, list(used))
+        rows = rows[~taken] if fresh else rows[taken]
+        if len(rows):
+            return int(rng.choice(rows)), subject
+    raise AssertionError(f"no picture left for {name}")
+
+
+def _gsr(seed: int, setting: Setting) -> tuple[Scenes, list[Said]]:
+    """719 groups on 544 pictures, 534 left/right, 161 vertical, 24 depth: a true statement and its opposite each.
+
+    The first 544 bring a picture each; the rest are about further things in those.
+    """
+    rng = np.random.default_rng((seed, 0))
+    pool = sample(12_000, (seed, 1), setting)
+    counts = {"left_of": 180, "right_of": 179, "above": 81, "below": 80, "in_front_of": 12, "behind": 12}
+    again = {"left_of": 87, "right_of": 88}
+    wanted = [[name for name, count in each.items() for _ in range(count)] for each in (counts, again)]
+    ordered = [(names[i], k == 0) for k, names in enumerate(wanted) for i in rng.permutation(len(names))]
+    pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)]
+    labels = {(r, p): truth(pool, r, *p) for r in counts for p in pairs}
+    used: dict[int, int] = {}
+    spoken: set[tuple[int, frozenset[int]]] = set()
+    statements: list[Said] = []
+    for group, (name, fresh) in enumerate(ordered):
+        row, pair = _pair_for(labels, name, pairs if not fresh else pairs[:2], used, spoken, fresh, rng)
+        used.setdefault(row, len(used))
+        spoken.add((row, frozenset(pair)))
+        names = pool.names(row)
+        for relation, true in ((name, True), (OPPOSITE[name], False)):
+            statements.append(Said(used[row], group, names[pair[0]], relation, names[pair[1]], true))
+    return pool.take(np.array(list(used))), statements
+
+
+def _pair_for(
+    labels: dict[tuple[str, tuple[int, int]], Ints], name: str, pairs: list[tuple[int, int]], used: dict[int, int],
+    spoken: set[tuple[int, frozenset[int]]], fresh: bool, rng: np.random.Generator,
+) -> tuple[int, tuple[int, int]]:  # fmt: skip
+    """A picture and two of its things that stand so, clearly, and are not talked about yet."""
+    for index in rng.permutation(len(pairs)):
+        pair = pairs[index]
+        rows = np.flatnonzero((labels[name, pair] == YES) & (labels[OPPOSITE[name], pair] == NO))
+        if fresh:
+            rows = rows[~np.isin(rows, list(used))]
+        else:
+            rows = np.array([row for row in rows if row in used and (row, frozenset(pair)) not in spoken], int)
+        if len(rows):
+            return int(rng.choice(rows)), pair
+    raise AssertionError(f"no picture left for {name}")
+
+
+BENCHMARKS: dict[str, tuple[str, Callable[[], tuple[Scenes, list[Said]]]]] = {
+    "whatsup": (
+        "820 choice groups of four statements, one true, built like What'sUp",
+        lambda: _whatsup(101, (412, 408), USUAL),
+    ),
+    "vsr": (
+        "2,195 single statements, 1,249 of them inside the relation graph, built like VSR",
+        lambda: _statements(102, VSR_COVERED, VSR_OUTSIDE, VSR_PICTURES, USUAL),
+    ),
+    "gsr": (
+        "719 groups of a true and a false statement, outdoors, smaller and noisier, built like GSR-Bench",
+        lambda: _gsr(103, ELSEWHERE),
+    ),
+    "calibration": (
+        "1,200 single statements of all relations, on which the shipped policies are fitted",
+        lambda: _statements(104, dict.fromkeys(VSR_COVERED, 100), dict.fromkeys(VSR_OUTSIDE, 75), (720, 960), USUAL),
+    ),
+    "development": (
+        "400 choice groups, on which difficulty and training were chosen",
+        lambda: _whatsup(105, (200, 200), USUAL),
+    ),
+}

@@ -1,0 +1,42 @@
+"""The two models in the box: where they lie, what they know, and the policies that go with them."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from recap.errors import RecapError, did_you_mean
+from recap.world.objects import things
+
+PREFIX = "world:"
+MODELS = {
+    "aligned": "trained on as many yes as no answers",
+    "biased": "then trained on answers that are nearly all yes, as captions do to real models",
+}
+DEFAULT = "world:aligned"
+
+
+def is_world(name: str) -> bool:
+    """Whether a name means something of the embedded world."""
+    return name.startswith(PREFIX)
+
+
+def checkpoint_folder(name: str) -> Path:
+    """The folder of a bundled checkpoint, by its name: `world:aligned` or `world:biased`."""
+    short = name.removeprefix(PREFIX)
+    if short not in MODELS:
+        known = [PREFIX + each for each in MODELS]
+        raise RecapError(
+            f'"{name}" is not a model of the embedded world{did_you_mean(name, known)} ({", ".join(known)})'
+        )
+    return Path(str(resources.files("recap.world").joinpath("checkpoints", short)))
+
+
+def policy_file(name: str) -> Path:
+    """The policy that was calibrated for a bundled model, on `world:calibration`."""
+    return checkpoint_folder(name) / "record" / "policy.json"
+
+
+def unknown_things(*names: str) -> list[str]:
+    """Which of these the bundled models have never seen."""
+    return [name for name in names if name.lower() not in things()]

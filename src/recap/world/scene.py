@@ -1,0 +1,133 @@
+"""Scenes: where which things are. Many at once, as arrays with one row a scene and one column a place for a thing.
+
+Coordinates are shares of the picture's side: x to the right, y downward. Depth runs from 0 (near) to 1 (far).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from recap.arrays import Bools, Floats
+from recap.world.objects import things
+from recap.world.outlines import outlines
+
+PLACES = 5
+"""the two things asked about, and up to three others"""
+FIRST, SECOND = 0, 1
+NOTHING = -1
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class Kind(IntEnum):
+    """How the first thing stands to the second."""
+
+    SIDE = 0
+    """left of it, at the same depth"""
+    ASKEW = 1
+    """left of it, at another depth, or one of the two on a string"""
+    ABOVE = 2
+    """on a string above it"""
+    ON = 3
+    UNDER = 4
+    """between the legs of it"""
+    INSIDE = 5
+    FRONT = 6
+    """nearer, hiding a part of it"""
+    TOUCH = 7
+    """beside it, in contact"""
+    FAR = 8
+    """beside it, with a wide gap"""
+
+
+class Link(IntEnum):
+    """What holds a thing: the ground, a string, or another thing."""
+
+    GROUND = 0
+    STRING = 1
+    ON = 2
+    IN = 3
+    UNDER = 4
+    """on the ground, between another thing's legs"""
+
+
+@dataclass(frozen=True)
+class Scenes:
+    """N scenes. Arrays have the shape (N, PLACES) unless they say otherwise."""
+
+    kind: Ints
+    """(N,)"""
+    thing: Ints
+    """index into the catalogue, NOTHING where the place is empty"""
+    x: Floats
+    """where the origin of the thing's drawing is"""
+    y: Floats
+    size: Floats
+    """one unit of the thing's drawing, as a share of the picture's side"""
+    tilt: Ints
+    """index into TILTS"""
+    mirror: Bools
+    depth: Floats
+    link: Ints
+    holder: Ints
+    """the place of the thing that holds it, for ON, IN and UNDER"""
+    colour: Floats
+    """(N, PLACES, 3)"""
+    background: Ints
+    """(N,)"""
+    noise: Floats
+    """(N,) standard deviation of pixel noise"""
+    seed: Ints
+    """(N,) of the pixel noise"""
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def take(self, rows: Any) -> Scenes:
+        """Some of the scenes."""
+        return replace(self, **{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+
+    @property
+    def present(self) -> Bools:
+        """Which places hold a thing."""
+        return self.thing != NOTHING
+
+    def names(self, row: int) -> list[str]:
+        """What is in one scene, by name, in the order of places."""
+        known = list(things())
+        return [known[i] for i in self.thing[row] if i != NOTHING]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far things reach in their pictures. Arrays (N, PLACES)."""
+
+    left: Floats
+    right: Floats
+    top: Floats
+    bottom: Floats
+    middle_x: Floats
+    middle_y: Floats
+
+
+def reach_of(scenes: Scenes) -> Reach:
+    """From the drawings' measured reaches; empty places get any values."""
+    table = outlines()
+    key = (scenes.thing, scenes.tilt, scenes.mirror.astype(int))
+    return Reach(
+        scenes.x + scenes.size * table.left[key],
+        scenes.x + scenes.size * table.right[key],
+        scenes.y + scenes.size * table.top[key],
+        scenes.y + scenes.size * table.bottom[key],
+        scenes.x + scenes.size * table.middle_x[key],
+        scenes.y + scenes.size * table.middle_y[key],
+    )
+
+
+def join(parts: list[Scenes]) -> Scenes:
+    """Several sets of scenes, one after another."""
+    return Scenes(**{f.name: np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(Scenes)})
