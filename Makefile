@@ -5,29 +5,30 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format bench clean
+.PHONY: help demo test test-slow check format bench cards clean
 
 help:
-	@echo "make demo       the main job on the embedded default"
+	@echo "make demo       the whole story on the embedded world, with a page to look at"
 	@echo "make test       the tests (set-up included)"
 	@echo "make test-slow  theory tests over simulated worlds, and speed"
 	@echo "make check      formatting, lint, types, imports between rooms"
 	@echo "make bench      the statistics benchmarks"
+	@echo "make cards      the bundled models' figures and cards, from their checkpoints"
 	@echo "make format     format the code"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "recap needs Python 3.11 or newer: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.core: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable .
+$(VENV)/.local: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[local]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[dev,local]'
-	@touch $@ $(VENV)/.core
+	@touch $@ $(VENV)/.local
 
-demo: $(VENV)/.core
+demo: $(VENV)/.local
 	$(BIN)/recap demo --out recap-demo
 
 test: $(VENV)/.dev
@@ -38,6 +39,9 @@ test-slow: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/statistics.py
+
+cards: $(VENV)/.dev
+	$(BIN)/python benchmarks/world.py
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

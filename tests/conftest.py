@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Tests run side by side: two workers that both want all cores would mostly wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 settings.register_profile("recap", max_examples=1000, deadline=None, suppress_health_check=list(HealthCheck))
 settings.load_profile("recap")
 

@@ -171,17 +171,6 @@ def test_graph_show_and_check(recap: Recap, tmp_path: Path) -> None:
     assert (ran.code, ran.err) == (2, f"{bad}:36: on: the weight of support above is 7, outside (0, 1]\n")
 
 
-def test_demo_tells_both_regimes(recap: Recap, tmp_path: Path) -> None:
-    ran = recap("demo", "--out", tmp_path / "demo")
-    assert ran.code == 0, ran.err
-    assert "mode recap-selector" in ran.out
-    assert "mode recap-img" in ran.out
-    assert "simulated" in ran.out
-    assert {path.suffix for path in (tmp_path / "demo").iterdir()} == {".jsonl", ".json"}
-    again = recap("evaluate", tmp_path / "demo" / "simulated-biased.jsonl", "--json", "--splits", "2")
-    assert again.code == 0, again.err
-
-
 def test_help_everywhere_has_an_example(recap: Recap) -> None:
     assert recap().out == recap("--help").out
     for command in (

@@ -7,22 +7,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recap.cli.options import Attention, Device, Dtype, GraphFile, Json, Model, Plain
+from recap.cli.options import Attention, Device, Dtype, GraphFile, Json, Plain
 
 if TYPE_CHECKING:
     from recap.audit import Verdict
 
 
 def run(
-    image: Annotated[Path, typer.Argument(metavar="IMAGE", help="A picture.", show_default=False)],
+    image: Annotated[
+        str, typer.Argument(metavar="IMAGE", help="A picture: a file, or world:whatsup/0017.", show_default=False)
+    ],
     question: Annotated[
         str, typer.Argument(metavar="QUESTION", help="A yes/no question about it.", show_default=False)
     ],
-    model: Model,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", "-m", metavar="MODEL", help="Checkpoint: a folder or a hub name.", show_default="world:aligned"
+        ),
+    ] = None,
     answer: Annotated[
         str | None, typer.Option(metavar="yes|no", help="The answer to audit.", show_default="the model's own")
     ] = None,
-    policy: Annotated[Path | None, typer.Option("--policy", "-p", metavar="FILE", help="Policy file.")] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy", "-p", metavar="FILE", help="Policy file.", show_default="the one shipped with a world: model"
+        ),
+    ] = None,
     plain: Plain = False,
     dtype: Dtype = None,
     device: Device = None,
@@ -32,31 +44,54 @@ def run(
 ) -> None:
     """Audit one answer: ask the model about the claim, its contradiction and its supports, and say what follows.
 
-    Without --policy the evidence is shown, and nothing is accepted or rejected.
+    Without --policy the evidence is shown, and nothing is accepted or rejected. Without --model a small model that
+    comes with the package is asked, with the policy shipped for it. It knows drawn scenes, not photographs.
 
     \b
     Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
     """
     from recap.audit import Auditor
     from recap.claims import load_graph
-    from recap.cli.console import print_json
+    from recap.cli.console import notice, print_json
     from recap.cli.loading import load_model
     from recap.errors import RecapError
-    from recap.models.pictures import open_picture
+    from recap.evaluation.pictures import open_any
     from recap.policy import load_policy
+    from recap.world.bundled import DEFAULT, is_world, policy_file
 
     relations = load_graph(graph)
-    relations.parse(question)
+    claim = relations.parse(question)
     if answer not in (None, "yes", "no"):
         raise RecapError(f'the answer to audit is "{answer}", but must be "yes" or "no"')
-    open_picture(image)
+    open_any(image)
+    name = model or DEFAULT
+    if policy is None and graph is None and is_world(name):
+        policy = policy_file(name)
     frozen = load_policy(policy) if policy else None
-    speaker = load_model(model, dtype=dtype, device=device, attention=attention, plain=plain)
+    notes = _notes(name, model is None, claim.statement.subject, claim.statement.object) if is_world(name) else []
+    for note in notes:
+        notice(note)
+    speaker = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain)
     verdict = Auditor(speaker, frozen, relations).audit(image, question, answer)
     if json:
-        print_json(verdict.to_json())
+        print_json(verdict.to_json() | {"notes": notes})
     else:
         _show(verdict)
+
+
+def _notes(name: str, unasked: bool, *said: str) -> list[str]:
+    """What somebody should know who asks a demonstration model."""
+    from recap.world.bundled import unknown_things
+    from recap.world.objects import things
+
+    notes: list[str] = []
+    if unasked:
+        notes.append(f"no --model given, so {name} is asked: a small demonstration model of drawn scenes")
+    unknown = unknown_things(*said)
+    if unknown:
+        named = " and ".join(f'"{each}"' for each in unknown)
+        notes.append(f"{name} has never seen {named}, so its answer means nothing; it knows {', '.join(things())}")
+    return notes
 
 
 def _show(verdict: Verdict) -> None:

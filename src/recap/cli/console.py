@@ -63,6 +63,20 @@ def progress(label: str, total: int) -> Generator[Callable[[int], None]]:
         yield lambda done: bars.update(task, completed=done)
 
 
+@contextlib.contextmanager
+def running(label: str) -> Generator[Callable[[int, int], None]]:
+    """The same for work whose size is known only once it has begun. Call it with how much is done, and of how much."""
+    with contextlib.ExitStack() as stack:
+        bars: list[Callable[[int], None]] = []
+
+        def tell(done: int, of: int) -> None:
+            if not bars:
+                bars.append(stack.enter_context(progress(label, of)))
+            bars[0](done)
+
+        yield tell
+
+
 def split_names(named: list[str] | None, more: list[str]) -> list[str] | None:
     """Names given as `--risk a --risk b`, `--risk a,b` or `--risk a b`, without repeats; None if there are none."""
     names = [name.strip() for text in [*(named or []), *more] for name in text.split(",") if name.strip()]

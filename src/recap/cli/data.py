@@ -30,15 +30,19 @@ def list_datasets(json: Json = False) -> None:
     """
     from recap.cli.console import print_json
     from recap.evaluation.datasets import DATASETS
+    from recap.world.benchmarks import BENCHMARKS
 
     if json:
         fields = ("name", "about", "statements", "files", "licence", "home")
-        print_json([{field: getattr(dataset, field) for field in fields} for dataset in DATASETS.values()])
+        listed = [{field: getattr(dataset, field) for field in fields} for dataset in DATASETS.values()]
+        print_json([*listed, *({"name": f"world:{name}", "about": about} for name, (about, _) in BENCHMARKS.items())])
         return
     for dataset in DATASETS.values():
         typer.echo(f"{dataset.name:<8} {dataset.about}")
         typer.echo(f"         {dataset.statements:,} statements, from {', '.join(dataset.files)}")
         typer.echo(f"         {dataset.home} ({dataset.licence})")
+    for name, (about, _) in BENCHMARKS.items():
+        typer.echo(f"world:{name:<11} {about} (in the box)")
     typer.echo(
         'FILE     a .jsonl of your own: {"image": "a.jpg", "question": "Is the mug on the table?", "label": "yes"}'
     )
@@ -47,7 +51,10 @@ def list_datasets(json: Json = False) -> None:
 @app.command("stats")
 def stats(
     dataset: Annotated[
-        str, typer.Argument(metavar="DATASET", help="vsr, whatsup, gsr, or a .jsonl file.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="DATASET", help="vsr, whatsup, gsr, world:whatsup, …, or a .jsonl file.", show_default=False
+        ),
     ],
     root: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder with the official files.", show_default=False)

@@ -1,4 +1,4 @@
-"""`recap demo`: the story from margins to verdicts, on a table made for it."""
+"""`recap demo`: the whole story on the embedded world."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from typing import Annotated
 
 import typer
 
+from recap.cli.options import StoreFile
+
 
 def run(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where tables and policies go.")] = Path(
-        "recap-demo"
-    ),
-    groups: Annotated[int, typer.Option(help="Choice groups of four statements to simulate.")] = 410,
-    seed: Annotated[int, typer.Option(help="Seed of the simulation.")] = 0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Where the page, tables and policies go.")
+    ] = Path("recap-demo"),
+    groups: Annotated[int, typer.Option(help="Choice groups of four statements, of 820.")] = 300,
+    store: StoreFile = None,
 ) -> None:
-    """Calibrate, decide and evaluate on simulated margins of two models: one aligned, one that nearly always says yes.
+    """Probe two small models that come with the package, calibrate, measure what was held out, audit six pictures.
 
-    No picture and no network is involved: the margins are drawn from a three-number model of a model, so that
-    everything after the probing can be seen at work in seconds.
+    One model was trained on balanced answers, the other mostly on yes. Everything happens here: real pictures, real
+    forwards, real mistakes. Writes one self-contained page, DIR/demo.html. About a minute on two cores.
 
     \b
     Example: recap demo --out recap-demo
     """
     from recap.cli.story import tell
 
-    tell(out, groups, seed)
+    tell(out, groups, store, f"recap demo --groups {groups}")

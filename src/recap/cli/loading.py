@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,9 @@ def load_model(
 ) -> LocalModel:
     """The checkpoint, self-checked; what the self-check says goes to stderr."""
     try:
-        import torch  # noqa: F401
         import transformers
+
+        importlib.import_module("torch")
     except ImportError as error:
         raise RecapError(f"{error.name} is not installed: local models need pip install 'recap-vlm[local]'") from None
     transformers.logging.set_verbosity_error()

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from recap.cli.options import Attention, Device, Dtype, GraphFile, Json, Model, Plain, StoreFile
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from recap.claims import Graph
-    from recap.evaluation.datasets import Item
-    from recap.probing import Asked
-
 
 SHOWN_FAILURES = 20
 
@@ -58,13 +50,12 @@ def run(
     Example: recap probe whatsup --root data/whatsup --model Qwen/Qwen3-VL-8B-Instruct --store margins.db --out wu.jsonl
     """
     from recap.claims import load_graph
-    from recap.cli.console import notice, print_json, progress
+    from recap.cli.console import notice, print_json, running
     from recap.cli.loading import load_model
-    from recap.cli.pictures import open_any, size_of
     from recap.errors import RecapError, did_you_mean
     from recap.evaluation.datasets import load_dataset
+    from recap.evaluation.probing import check_pictures, probe_items
     from recap.probes import PROBE_SETS
-    from recap.probing import plan_job, rows_of, run_job
     from recap.store import Store
     from recap.table import write_table
 
@@ -72,24 +63,21 @@ def run(
         raise RecapError(f'"{probes}" is not a probe set{did_you_mean(probes, PROBE_SETS)} ({", ".join(PROBE_SETS)})')
     relations = load_graph(graph)
     items = load_dataset(dataset, root, relations).items[:limit]
+    check_pictures(items)
     folder = images or root or Path(dataset).parent
-    asked = _asked(items, folder, relations)
     kept = Store(store or ":memory:")  # before the model: a wrong file should not cost its loading
     speaker = load_model(model, dtype=dtype, device=device, attention=attention, plain=plain, compiled=compiled)
-
-    def size(image: str | None, questions: int) -> int:
-        return speaker.size(None if image is None else size_of(image), questions)
-
-    job = plan_job(asked, probes, size, speaker.tokens, relations)
-    with kept, progress("probes", job.probes) as done:
-        ran = run_job(job, speaker, kept, open_any, done)
+    with kept, running("probes") as done:
+        found = probe_items(
+            items, speaker, kept, probes=probes, graph=relations, folder=folder, source=dataset, progress=done
+        )
+    ran, rows = found.ran, found.rows
     for why in list(ran.failed.values())[:SHOWN_FAILURES]:
         notice(why)
     if len(ran.failed) > SHOWN_FAILURES:
         notice(f"… and {len(ran.failed) - SHOWN_FAILURES} more pictures that cannot be shown")
-    rows = rows_of(job, ran, str(speaker.identity), relations)
     if not rows:
-        raise RecapError(f"{dataset}: none of its {len(asked)} statements could be probed")
+        raise RecapError(f"{dataset}: none of its {len(items)} statements could be probed")
     write_table(rows, out)
     summary = {
         "statements": len(rows),
@@ -109,37 +97,3 @@ def run(
         )
     if ran.failed:
         raise typer.Exit(2)
-
-
-def _asked(items: Sequence[Item], folder: Path, graph: Graph) -> list[Asked]:
-    from recap.errors import RecapError
-    from recap.probing import Asked
-    from recap.world.bundled import is_world
-
-    found: list[Asked] = []
-    for item in items:
-        if item.image is None:
-            raise RecapError(f"{item.id}: it is not known which picture this statement is about")
-        found.append(
-            Asked(
-                item.id,
-                graph.claim(item.statement),
-                item.image if is_world(item.image) else str(_locate(folder, item.image)),
-                item.unit,
-                item.dataset,
-                item.label,
-                item.answer,
-                item.question,
-                item.image,
-            )
-        )
-    return found
-
-
-def _locate(folder: Path, image: str) -> Path:
-    """A picture by the path its dataset gives, or by its name alone: people keep benchmark pictures in flat folders."""
-    name = Path(image).name
-    for place in (folder / image, folder / name, folder / "images" / name):
-        if place.is_file():
-            return place
-    return folder / image

@@ -1,90 +1,100 @@
-"""What `recap demo` tells: two simulated models, each calibrated, audited and measured."""
+"""What `recap demo` tells on the terminal, and the files it leaves behind."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from recap.errors import RecapError
-from recap.evaluation import Evaluation, calibration_rows, evaluate
-from recap.evaluation.simulate import ALIGNED, BIASED, SimulatedModel, simulate
-from recap.files import make_folder
-from recap.policy import Decision, Policy, calibrate_table, decide, save_policy
-from recap.table import MarginTable, write_table
+from recap.cli.console import notice, running
+from recap.cli.loading import load_model
+from recap.evaluation.demo import DATASET, Example, Shown, check_groups, show
+from recap.evaluation.demo_page import demo_page
+from recap.files import make_folder, write_text
+from recap.policy import save_policy
+from recap.store import Store
+from recap.table import write_table
+from recap.world.bundled import MODELS
+from recap.world.draw import PEOPLE_SIZE
+from recap.world.pictures import world_picture
 
-COMPARED = ("confidence", "recap-img", "recap-selector", "recap")
-SHOWN = ("coverage", "acc", "hfpr", "hall_auc")
+COLUMNS = (("coverage", "coverage"), ("acc", "accuracy"), ("hfpr", "H-FPR"), ("hall_auc", "Hall-AUC"))
+EXAMPLES = {"world:aligned": 2, "world:biased": 4}
 
 
-def tell(out: Path, groups: int, seed: int) -> None:
-    """Write tables and policies to `out`, and print what they show."""
-    if seed < 0:
-        raise RecapError(f"seed is {seed}; it must not be negative")
-    if groups < 40:
-        raise RecapError(f"groups is {groups}; the demo needs at least 40 to calibrate on a fifth of them")
-    make_folder(out)
+def tell(out: Path, groups: int, store: Path | None, command: str) -> None:
+    """Run the demonstration: terminal, page, tables, policies and pictures."""
     console = Console(highlight=False)
-    console.print("Margins below are [bold]simulated[/bold]: no model ran. Everything after them is the real thing.\n")
-    for model in (ALIGNED, BIASED):
-        _one_model(console, out, model, groups, seed)
-    console.print(f"Tables and policies are in {escape(str(out))}. Go on with, for example:")
-    table, policy = out / f"{BIASED.name}.jsonl", out / f"{BIASED.name}-policy.json"
+    check_groups(groups)  # before anything is made or loaded
+    make_folder(out / "pictures")
+    shown: list[Shown] = []
+    with Store(store or ":memory:") as kept:
+        for short, about in MODELS.items():
+            name = f"world:{short}"
+            notice(f"{name}: loading, then probing {groups} groups of {DATASET}")
+            model = load_model(name, dtype=None, device=None, attention=None, plain=False)
+            with running("probes") as done:
+                shown.append(show(model, kept, groups, EXAMPLES[name], done, notice))
+            console.rule(f"[bold]{name}", align="left")
+            console.print(about.capitalize() + ".")
+            _summary(console, shown[-1])
+    examples = [example for each in shown for example in each.examples]
+    console.rule(f"[bold]{len(examples)} answers audited", align="left")
+    for example in examples:
+        _audit(console, example)
+    page = _write(out, shown, command)
+    console.print(f"\nPage: [bold]{escape(str(page))}[/bold]. Beside it: margin tables, policies and the pictures. Try")
+    first = next((e for e in examples if not e.verdict.accepted), examples[0])
+    picture = out / "pictures" / _file(first)
     console.print(
-        f"  recap evaluate {escape(str(table))}\n  recap decide {escape(str(table))} --policy {escape(str(policy))}"
+        f'  recap audit {escape(str(picture))} "{escape(first.verdict.question)}" --model {first.model}', soft_wrap=True
     )
 
 
-def _one_model(console: Console, out: Path, model: SimulatedModel, groups: int, seed: int) -> None:
-    table = simulate(model, groups, seed, outside=0.2)
-    side = calibration_rows([row.unit for row in table.rows], 0)
-    calibration, held = table.where(side), table.where(~side)
-    policy = calibrate_table(calibration, 0.8)
-    write_table(table.rows, out / f"{model.name}.jsonl")
-    save_policy(policy, out / f"{model.name}-policy.json")
-    decisions = list(decide(policy, held))
-    console.rule(f"[bold]{model.name}", align="left")
-    _describe(console, policy, calibration, decisions)
-    for told in _examples(decisions, held):
-        console.print(f"  {escape(told)}")
-    console.print(_grid(evaluate(table, splits=20)))
-    console.print()
-
-
-def _describe(console: Console, policy: Policy, calibration: MarginTable, decisions: list[Decision]) -> None:
-    accepted = np.mean([decision.accepted for decision in decisions])
-    console.print(f"Calibrated on {len(calibration)} labelled statements → mode [bold]{policy.mode}[/bold]")
-    if policy.gate:
-        console.print(f"  {policy.gate.verdict}")
-    console.print(f"Audited {len(decisions)} other answers: {accepted:.0%} accepted. For example:")
-
-
-def _examples(decisions: list[Decision], held: MarginTable) -> list[str]:
-    """One accepted answer, and one rejected by each kind of witness that rejected any."""
-    told: dict[str, str] = {}
-    for decision, row in zip(decisions, held.rows, strict=True):
-        kind = "accepted" if decision.accepted else (decision.witness.kind if decision.witness else "none")
-        truth = "rightly" if decision.accepted == (decision.answer == row.label) else "wrongly"
-        told.setdefault(
-            kind, f'"{decision.answer}" to {row.subject} {row.relation} {row.object}: {truth} {decision.reason}'
-        )
-    return list(told.values())
-
-
-def _grid(result: Evaluation) -> Grid:
-    count = result.n - result.uncovered
-    grid = Grid(
-        title=f"{count} statements inside the graph, means over {result.splits} held-out splits, %",
-        title_justify="left",
+def _summary(console: Console, shown: Shown) -> None:
+    direct, gate = shown.result.direct, shown.policy.gate
+    console.print(
+        f"{len(shown.table):,} answers, {direct['acc']:.1%} right; yes to {direct['fpr']:.1%} of what is false. "
+        f"{shown.probes:,} probes, {shown.probes / max(shown.seconds, 1e-9):.0f}/s."
     )
+    console.print(f"Mode [bold]{shown.policy.mode}[/bold]: {escape(gate.verdict if gate else '')}")
+    modes = ", ".join(f"{mode} {count}" for mode, count in shown.result.inside["recap"].modes.items() if count)
+    console.print(f"Over {shown.result.splits} splits the gate chose: {modes}")
+    grid = Grid(title=f"held out, means over {shown.result.splits} splits, %", title_justify="left")
     grid.add_column("risk")
-    for heading in ("coverage", "accuracy", "H-FPR", "Hall-AUC"):
+    for _, heading in COLUMNS:
         grid.add_column(heading, justify="right")
-    for name in COMPARED:
-        summary = result.inside[name].to_json()
-        cells = [f"{100 * summary[metric]:.1f}" for metric in SHOWN]
-        grid.add_row(name + (" (deployed)" if name == "recap" else ""), *cells, style="bold" if name == "recap" else "")
-    return grid
+    for name, label in (("confidence", "confidence"), ("recap", "RECAP")):
+        found = shown.result.inside[name].to_json()
+        style = "bold" if name == "recap" else ""
+        grid.add_row(label, *(f"{100 * found[metric]:.1f}" for metric, _ in COLUMNS), style=style)
+    console.print(grid)
+
+
+def _audit(console: Console, example: Example) -> None:
+    verdict = example.verdict
+    colour = "green" if verdict.accepted else "red"
+    word = "accepted" if verdict.accepted else "rejected"
+    rightly = "rightly" if verdict.accepted == example.right else "wrongly"
+    console.print(f'{example.model}: {escape(verdict.question)} "{verdict.answer}" [bold {colour}]{word}[/], {rightly}')
+    console.print(f"  {escape(verdict.reason)}")
+
+
+def _file(example: Example) -> str:
+    return (example.row.image or "picture").replace(":", "-").replace("/", "-") + ".png"
+
+
+def _write(out: Path, shown: Sequence[Shown], command: str) -> Path:
+    pictures = out / "pictures"
+    for each in shown:
+        stem = each.model.replace(":", "-")
+        write_table(each.table.rows, out / f"{stem}.jsonl")
+        save_policy(each.policy, out / f"{stem}-policy.json")
+        for example in each.examples:
+            world_picture(example.row.image or "", PEOPLE_SIZE).save(pictures / _file(example))
+    page = out / "demo.html"
+    write_text(page, demo_page(shown, command))
+    return page

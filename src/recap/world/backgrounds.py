@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recap.arrays import Floats
+from recap.world.shapes import Values
 
 OUTDOORS = 1_000_000
 """numbers from here on are landscapes: sky and ground instead of wall and floor"""
@@ -24,8 +26,8 @@ class Background:
     number: int
     horizon: float
     """where wall and floor meet, from the top, as a share of the height"""
-    upper: Floats
-    lower: Floats
+    upper: Values
+    lower: Values
     pattern: int
     """of the wall: plain, stripes, dots, panelling; of the sky: plain, hills, clouds, sun"""
     ground: int
@@ -53,13 +55,13 @@ def background(number: int) -> Background:
     )
 
 
-def horizon(numbers: np.ndarray) -> Floats:
+def horizon(numbers: NDArray[np.int64]) -> Floats:
     """The horizons of many backgrounds."""
     known, where = np.unique(numbers, return_inverse=True)
     return np.array([background(int(number)).horizon for number in known])[where]
 
 
-def draw_background(given: Background, size: int) -> Floats:
+def draw_background(given: Background, size: int) -> Values:
     """The picture, `size` × `size` × 3, in 0..1."""
     axis = ((np.arange(size) + 0.5) / size).astype(np.float32)
     x, y = np.meshgrid(axis, axis)
@@ -77,7 +79,7 @@ def draw_background(given: Background, size: int) -> Floats:
     return (picture * shade[..., None]).clip(0, 1)
 
 
-def _wall(given: Background, x: Floats, y: Floats, soft: float) -> Floats:
+def _wall(given: Background, x: Values, y: Values, soft: float) -> Values:
     pitch = given.pitch
     if given.pattern == 1:
         wave = np.abs((x / pitch + given.phase) % 1 - 0.5) * pitch
@@ -94,7 +96,7 @@ def _wall(given: Background, x: Floats, y: Floats, soft: float) -> Floats:
     return np.ones_like(x)
 
 
-def _sky(given: Background, x: Floats, y: Floats, soft: float) -> Floats:
+def _sky(given: Background, x: Values, y: Values, soft: float) -> Values:
     if given.pattern == 1:
         ridge = given.horizon - 0.10 - 0.05 * np.sin(7 * x + 6 * given.phase) - 0.03 * np.sin(13 * x + 9 * given.phase)
         return 1 - 0.14 * np.clip((y - ridge) / soft + 0.5, 0, 1)
@@ -108,7 +110,7 @@ def _sky(given: Background, x: Floats, y: Floats, soft: float) -> Floats:
     return np.ones_like(x)
 
 
-def _floor(given: Background, x: Floats, y: Floats, soft: float, outdoors: bool) -> Floats:
+def _floor(given: Background, x: Values, y: Values, soft: float, outdoors: bool) -> Values:
     """Lines that run to the vanishing point tell the ground from a wall."""
     deep = np.maximum(y - given.horizon, 1e-3) / (1 - given.horizon)
     lit = 0.90 + 0.12 * deep
@@ -130,9 +132,9 @@ def _floor(given: Background, x: Floats, y: Floats, soft: float, outdoors: bool)
     return lit
 
 
-def _band(value: Floats, low: float, high: float, soft: float) -> Floats:
+def _band(value: Values, low: float, high: float, soft: float) -> Values:
     return np.clip((value - low) / soft + 0.5, 0, 1) * np.clip((high - value) / soft + 0.5, 0, 1)
 
 
-def _rgb(text: str) -> Floats:
+def _rgb(text: str) -> Values:
     return np.array([int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)], np.float32)

@@ -8,7 +8,7 @@ a picture, some of them outside the relation graph. `gsr`: a true and a false st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -86,7 +86,7 @@ def _whatsup(seed: int, counts: tuple[int, int], setting: Setting) -> tuple[Scen
 def _clear(
     option: str, options: Sequence[str], count: int, seed: Sequence[int], setting: Setting, held: list[str] | None
 ) -> Iterator[tuple[Scenes, int]]:
-    """So many scenes in which this option is true of the pair and every other is clearly false, with the subject's place."""
+    """So many scenes in which this option is true of the pair, every other clearly false, and the subject's place."""
     kind, subject = {
         "on": (Kind.ON, FIRST), "left_of": (Kind.SIDE, FIRST), "right_of": (Kind.SIDE, SECOND),
         "in_front_of": (Kind.FRONT, FIRST), "behind": (Kind.FRONT, SECOND), "below": (Kind.ABOVE, SECOND),
@@ -144,7 +144,7 @@ def _statements(
         order = rng.permutation(len(wanted))
         fresh = total - len(used)
         for place, index in enumerate(order):
-            name, true = wanted[index]
+            name, true = wanted[int(index)]
             row, subject = _find(labels, name, true, used, place < fresh, rng)
             used.setdefault(row, len(used))
             said.append((row, subject, name, true))
@@ -185,7 +185,7 @@ def _gsr(seed: int, setting: Setting) -> tuple[Scenes, list[Said]]:
     counts = {"left_of": 180, "right_of": 179, "above": 81, "below": 80, "in_front_of": 12, "behind": 12}
     again = {"left_of": 87, "right_of": 88}
     wanted = [[name for name, count in each.items() for _ in range(count)] for each in (counts, again)]
-    ordered = [(names[i], k == 0) for k, names in enumerate(wanted) for i in rng.permutation(len(names))]
+    ordered = [(names[int(i)], k == 0) for k, names in enumerate(wanted) for i in rng.permutation(len(names))]
     pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)]
     labels = {(r, p): truth(pool, r, *p) for r in counts for p in pairs}
     used: dict[int, int] = {}
@@ -207,7 +207,7 @@ def _pair_for(
 ) -> tuple[int, tuple[int, int]]:  # fmt: skip
     """A picture and two of its things that stand so, clearly, and are not talked about yet."""
     for index in rng.permutation(len(pairs)):
-        pair = pairs[index]
+        pair = pairs[int(index)]
         rows = np.flatnonzero((labels[name, pair] == YES) & (labels[OPPOSITE[name], pair] == NO))
         if fresh:
             rows = rows[~np.isin(rows, list(used))]
@@ -216,6 +216,15 @@ def _pair_for(
         if len(rows):
             return int(rng.choice(rows)), pair
     raise AssertionError(f"no picture left for {name}")
+
+
+def _calibration() -> tuple[Scenes, list[Said]]:
+    """Every option of a choice is asked, true or not, and what the choices leave out is asked by itself."""
+    choices, said = _whatsup(104, (150, 150), USUAL)
+    covered, outside = {"inside": 75, "contains": 75, "above": 50}, dict.fromkeys(VSR_OUTSIDE, 50)
+    single, more = _statements(106, covered, outside, (200, 400), USUAL)
+    moved = [replace(each, picture=each.picture + len(choices), unit=each.unit + len(choices)) for each in more]
+    return join([choices, single]), said + moved
 
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], tuple[Scenes, list[Said]]]]] = {
@@ -232,8 +241,8 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], tuple[Scenes, list[Said]]]]] = {
         lambda: _gsr(103, ELSEWHERE),
     ),
     "calibration": (
-        "1,200 single statements of all relations, on which the shipped policies are fitted",
-        lambda: _statements(104, dict.fromkeys(VSR_COVERED, 100), dict.fromkeys(VSR_OUTSIDE, 75), (720, 960), USUAL),
+        "300 choice groups and 400 single statements of the other relations, on which the shipped policies are fitted",
+        _calibration,
     ),
     "development": (
         "400 choice groups, on which difficulty and training were chosen",

@@ -11,7 +11,7 @@ from recap.world.objects import things
 PREFIX = "world:"
 MODELS = {
     "aligned": "trained on as many yes as no answers",
-    "biased": "then trained on answers that are nearly all yes, as captions do to real models",
+    "biased": "trained likewise for a while, then on answers that are nearly all yes, as captions do to real models",
 }
 DEFAULT = "world:aligned"
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from recap.arrays import Bools, Floats
+from recap.arrays import Bools
 from recap.world.backgrounds import background, draw_background
 from recap.world.objects import Layer, paint, things
 from recap.world.outlines import TILTS
 from recap.world.scene import NOTHING, PLACES, Ints, Link, Scenes, reach_of
+from recap.world.shapes import Values
 
 MODEL_SIZE, PEOPLE_SIZE = 96, 640
 WHOLE, BACK, FRONT = 0, 1, 2
@@ -57,7 +58,7 @@ def order_of(scenes: Scenes) -> Order:
 class Painting:
     """A scene's pixels, and where its things are."""
 
-    pixels: Floats
+    pixels: Values
     """size × size × 3, in 0..1"""
     masks: Bools
     """PLACES × size × size: the whole of each thing, also where something hides it"""
@@ -97,18 +98,20 @@ def paint_scene(scenes: Scenes, row: int = 0, size: int = MODEL_SIZE) -> Paintin
     return Painting(pixels.clip(0, 1), masks, nearest)
 
 
-def _layer(one: Scenes, place: int, side: int, axis: Floats) -> tuple[tuple[slice, slice], Layer]:
+def _layer(one: Scenes, place: int, side: int, axis: Values) -> tuple[tuple[slice, slice], Layer]:
     """A thing's paint on the part of the picture that it can reach."""
-    thing = list(things().values())[one.thing[0, place]]
+    thing = list(things().values())[int(one.thing[0, place])]
     x, y, size = one.x[0, place], one.y[0, place], one.size[0, place]
     reach = reach_of(one)
     soft = 2 / len(axis)
     rows = _span(axis, reach.top[0, place] - soft, reach.bottom[0, place] + soft)
     columns = _span(axis, reach.left[0, place] - soft, reach.right[0, place] + soft)
-    dx, dy = np.meshgrid((axis[columns] - x) / size, (axis[rows] - y) / size)
+    across: Values = (axis[columns] - x) / size
+    down: Values = (axis[rows] - y) / size
+    dx, dy = np.meshgrid(across, down)
     if one.mirror[0, place]:
         dx = -dx
-    angle = np.radians(TILTS[one.tilt[0, place]])
+    angle = np.radians(TILTS[int(one.tilt[0, place])])
     c, s = np.cos(angle), np.sin(angle)
     u, v = (c * dx + s * dy).astype(np.float32), (c * dy - s * dx).astype(np.float32)
     pixel = float(1 / len(axis) / size)
@@ -127,11 +130,11 @@ def over(below: Layer, above: Layer) -> Layer:
     )
 
 
-def _span(axis: Floats, low: float, high: float) -> slice:
+def _span(axis: Values, low: float, high: float) -> slice:
     return slice(int(np.searchsorted(axis, low)), int(np.searchsorted(axis, high)))
 
 
-def _strings(one: Scenes, pixels: Floats, axis: Floats) -> Floats:
+def _strings(one: Scenes, pixels: Values, axis: Values) -> Values:
     reach = reach_of(one)
     soft = 1 / len(axis)
     for place in np.flatnonzero((one.link[0] == Link.STRING) & one.present[0]):
@@ -143,7 +146,7 @@ def _strings(one: Scenes, pixels: Floats, axis: Floats) -> Floats:
     return pixels
 
 
-def _shadows(one: Scenes, pixels: Floats, axis: Floats) -> Floats:
+def _shadows(one: Scenes, pixels: Values, axis: Values) -> Values:
     """A soft dark spot under what stands on the ground."""
     reach = reach_of(one)
     x, y = np.meshgrid(axis, axis)

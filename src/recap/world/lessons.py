@@ -118,7 +118,7 @@ class Asker:
         return self._table["ids"].shape[1] + 1
 
     def _weights(self) -> Tensor:
-        """(2, cells): how much a cell with that answer counts, so that rare answers are asked as often as common ones."""
+        """(2, cells): how much a cell with that answer counts: rare answers are asked as often as common ones."""
         cells = self.pool.truth.view(len(self.pool), len(PAIRS), len(RELATIONS))
         pair = torch.tensor([1.0 if max(p) < 2 else OTHER_PAIRS for p in PAIRS], device=cells.device)
         found = []

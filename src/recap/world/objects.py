@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from recap.arrays import Floats
-from recap.world.shapes import SHAPES
+from recap.world.shapes import SHAPES, Values
 
 RGB = tuple[float, float, float]
 FRAME = 1.2
@@ -37,7 +36,7 @@ class Part:
     front: bool
     """drawn after what lies inside: the near wall of a container"""
 
-    def distance(self, x: Floats, y: Floats) -> Floats:
+    def distance(self, x: Values, y: Values) -> Values:
         """Signed distance of points in the object's frame."""
         dx, dy = x - self.at[0], y - self.at[1]
         if self.turn:
@@ -67,13 +66,13 @@ class Thing:
 class Layer:
     """Colour of a drawing at some points, premultiplied: `fixed + tint · the object's colour`, under `alpha`."""
 
-    alpha: Floats
-    tint: Floats
-    fixed: Floats
+    alpha: Values
+    tint: Values
+    fixed: Values
     """the points' shape with a last axis of 3"""
 
 
-def paint(thing: Thing, x: Floats, y: Floats, pixel: float, *, front: bool = False) -> Layer:
+def paint(thing: Thing, x: Values, y: Values, pixel: float, *, front: bool = False) -> Layer:
     """The drawing at points of its frame. `pixel` is one pixel's width there: edges are soft by that much."""
     alpha, tint = np.zeros_like(x), np.zeros_like(x)
     fixed = np.zeros((*x.shape, 3), x.dtype)

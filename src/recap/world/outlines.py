@@ -69,7 +69,7 @@ def outlines() -> Outlines:
 
 def _rows(x: Floats, y: Floats) -> Floats:
     """Left and right reach by height; where there is nothing at a height, the reach is empty (right < left)."""
-    edges = np.linspace(y.max(), y.min(), ROWS + 1)
+    edges: Floats = np.linspace(float(y.max()), float(y.min()), ROWS + 1)
     found = np.empty((2, 2, ROWS))
     for row in range(ROWS):
         here = x[(y <= edges[row]) & (y >= edges[row + 1])]

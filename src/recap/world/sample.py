@@ -154,8 +154,8 @@ def _add_others(scenes: Scenes, rng: np.random.Generator, setting: Setting) -> N
             for other in boxes:
                 fits &= ~_overlap(box, other)
             for name, value in (
-                ("thing", thing), ("x", x), ("y", y), ("size", size), ("tilt", tilt), ("mirror", mirror), ("depth", depth),
-                ("link", np.where(hanging, int(Link.STRING), int(Link.GROUND))),
+                ("thing", thing), ("x", x), ("y", y), ("size", size), ("tilt", tilt), ("mirror", mirror),
+                ("depth", depth), ("link", np.where(hanging, int(Link.STRING), int(Link.GROUND))),
             ):  # fmt: skip
                 getattr(scenes, name)[fits, place_] = value[fits]
             open_ &= ~fits

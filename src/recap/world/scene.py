@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recap.arrays import Bools, Floats
 from recap.world.objects import things
@@ -20,7 +21,7 @@ PLACES = 5
 FIRST, SECOND = 0, 1
 NOTHING = -1
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
+Ints = NDArray[np.int64]
 
 
 class Kind(IntEnum):

@@ -55,10 +55,11 @@ class Learner(torch.nn.Module):
         self.model = model
         self.cells = torch.nn.Linear(WIDTH, len(things()))
         words = vocabulary()
+        self.start: Tensor
         self.register_buffer("start", torch.tensor([words[w] for w in (BOS, *BEFORE)]))
 
     def forward(self, pixels: Tensor, ids: Tensor, length: Tensor, blind: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Scores for the answer and for what follows it, and for the cells. `blind` scenes are asked without picture."""
+        """Scores for the answer, for what follows it, and for the cells. `blind` scenes are asked without picture."""
         n, questions, width = ids.shape
         inner = self.model.model
         features = inner.vision_tower(pixel_values=pixels).last_hidden_state[:, 1:]

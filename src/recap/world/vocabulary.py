@@ -26,9 +26,12 @@ BEFORE, AFTER = ("user", ":"), ("assistant", ":")
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}{{ message['role'] | upper }}: "
     "{% if message['content'] is string %}{{ message['content'] }}"
-    "{% else %}{% for item in message['content'] %}{% if item['type'] == 'image' %}{{ '<image>\n' }}{% endif %}{% endfor %}"
-    "{% for item in message['content'] %}{% if item['type'] == 'text' %}{{ item['text'] }}{% endif %}{% endfor %}{% endif %}"
-    "{{ ' ' if message['role'] == 'user' else eos_token }}{% endfor %}{% if add_generation_prompt %}ASSISTANT:{% endif %}"
+    "{% else %}"
+    "{% for item in message['content'] %}{% if item['type'] == 'image' %}{{ '<image>\n' }}{% endif %}{% endfor %}"
+    "{% for item in message['content'] %}{% if item['type'] == 'text' %}{{ item['text'] }}{% endif %}{% endfor %}"
+    "{% endif %}"
+    "{{ ' ' if message['role'] == 'user' else eos_token }}{% endfor %}"
+    "{% if add_generation_prompt %}ASSISTANT:{% endif %}"
 )
 
 

@@ -62,7 +62,8 @@ def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None 
     if own.suffix == ".jsonl" or own.exists():
         return load_own(own, graph)
     raise RecapError(
-        f'"{name}" is not a dataset{did_you_mean(name, DATASETS)} ({", ".join(DATASETS)}, world:whatsup, world:vsr, world:gsr, or a .jsonl file)'
+        f'"{name}" is not a dataset{did_you_mean(name, DATASETS)} ({", ".join(DATASETS)}, '
+        "world:whatsup, world:vsr, world:gsr, or a .jsonl file)"
     )
 
 

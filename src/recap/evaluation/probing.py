@@ -1,0 +1,94 @@
+"""Probing a dataset: from its statements to the rows of a margin table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recap.claims import Graph, default_graph
+from recap.errors import RecapError
+from recap.evaluation.datasets import Item
+from recap.evaluation.pictures import open_any, size_of
+from recap.probing import Asked, plan_job, rows_of, run_job
+from recap.probing.run import Ran
+from recap.store import Store
+from recap.table import MarginTable, Row
+from recap.world.bundled import is_world
+
+if TYPE_CHECKING:
+    from recap.models.local import LocalModel
+
+Progress = Callable[[int, int], None]
+"""told how many probes are done, and of how many"""
+
+
+@dataclass(frozen=True)
+class Probing:
+    """What probing a dataset gave: rows in the dataset's order, and how it went."""
+
+    rows: list[Row]
+    ran: Ran
+    graph: Graph
+    source: str
+
+    @property
+    def table(self) -> MarginTable:
+        """The rows as a table."""
+        return MarginTable(tuple(self.rows), self.graph, source=self.source)
+
+
+def probe_items(
+    items: Sequence[Item],
+    model: LocalModel,
+    store: Store,
+    *,
+    probes: str = "img",
+    graph: Graph | None = None,
+    folder: Path | None = None,
+    source: str = "the dataset",
+    progress: Progress = lambda _done, _of: None,
+) -> Probing:
+    """Ask a model every probe of these statements. Pictures are looked for in `folder`; what fails is set aside."""
+    relations = graph or default_graph()
+    asked = [_asked(item, folder or Path(), relations) for item in items]
+
+    def size(image: str | None, questions: int) -> int:
+        return model.size(None if image is None else size_of(image), questions)
+
+    job = plan_job(asked, probes, size, model.tokens, relations)
+    ran = run_job(job, model, store, open_any, lambda done: progress(done, job.probes))
+    return Probing(rows_of(job, ran, str(model.identity), relations), ran, relations, source)
+
+
+def check_pictures(items: Sequence[Item]) -> None:
+    """Every statement must say which picture it is about."""
+    for item in items:
+        if item.image is None:
+            raise RecapError(f"{item.id}: it is not known which picture this statement is about")
+
+
+def _asked(item: Item, folder: Path, graph: Graph) -> Asked:
+    check_pictures([item])
+    image = item.image or ""
+    return Asked(
+        item.id,
+        graph.claim(item.statement),
+        image if is_world(image) else str(_locate(folder, image)),
+        item.unit,
+        item.dataset,
+        item.label,
+        item.answer,
+        item.question,
+        item.image,
+    )
+
+
+def _locate(folder: Path, image: str) -> Path:
+    """A picture by the path its dataset gives, or by its name alone: people keep benchmark pictures in flat folders."""
+    name = Path(image).name
+    for place in (folder / image, folder / name, folder / "images" / name):
+        if place.is_file():
+            return place
+    return folder / image
