@@ -23,7 +23,10 @@ def run(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="TABLE", help="Margin table to write.", show_default=False)
     ],
-    probes: Annotated[str, typer.Option(help="img, cal, full or diagnostic.")] = "img",
+    probes: Annotated[str, typer.Option(help="img, cal, full, diagnostic or all.")] = "img",
+    wrapper: Annotated[
+        str, typer.Option(help="Words around every question: plain, image, careful or visible.")
+    ] = "plain",
     root: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder with the official files.")] = None,
     images: Annotated[
         Path | None,
@@ -55,12 +58,15 @@ def run(
     from recap.errors import RecapError, did_you_mean
     from recap.evaluation.datasets import load_dataset
     from recap.evaluation.probing import check_pictures, probe_items
-    from recap.probes import PROBE_SETS
+    from recap.probes import PROBE_SETS, ways
     from recap.store import Store
     from recap.table import write_table
 
     if probes not in PROBE_SETS:
         raise RecapError(f'"{probes}" is not a probe set{did_you_mean(probes, PROBE_SETS)} ({", ".join(PROBE_SETS)})')
+    if wrapper not in ways("wrappers"):
+        known = ways("wrappers")
+        raise RecapError(f'"{wrapper}" is not a wrapper{did_you_mean(wrapper, known)} ({", ".join(known)})')
     relations = load_graph(graph)
     items = load_dataset(dataset, root, relations).items[:limit]
     check_pictures(items)
@@ -69,7 +75,15 @@ def run(
     speaker = load_model(model, dtype=dtype, device=device, attention=attention, plain=plain, compiled=compiled)
     with kept, running("probes") as done:
         found = probe_items(
-            items, speaker, kept, probes=probes, graph=relations, folder=folder, source=dataset, progress=done
+            items,
+            speaker,
+            kept,
+            probes=probes,
+            wrapper=wrapper,
+            graph=relations,
+            folder=folder,
+            source=dataset,
+            progress=done,
         )
     ran, rows = found.ran, found.rows
     for why in list(ran.failed.values())[:SHOWN_FAILURES]:

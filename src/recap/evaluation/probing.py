@@ -45,6 +45,7 @@ def probe_items(
     store: Store,
     *,
     probes: str = "img",
+    wrapper: str = "plain",
     graph: Graph | None = None,
     folder: Path | None = None,
     source: str = "the dataset",
@@ -57,7 +58,7 @@ def probe_items(
     def size(image: str | None, questions: int) -> int:
         return model.size(None if image is None else size_of(image), questions)
 
-    job = plan_job(asked, probes, size, model.tokens, relations)
+    job = plan_job(asked, probes, size, model.tokens, relations, wrapper)
     ran = run_job(job, model, store, open_any, lambda done: progress(done, job.probes))
     return Probing(rows_of(job, ran, str(model.identity), relations), ran, relations, source)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from recap.claims import Claim, Graph
+from recap.claims import Claim, Graph, default_graph
 from recap.probes.views import View
-from recap.probes.wording import question
+from recap.probes.wording import asked_by, question, ways
 
 
 @dataclass(frozen=True, order=True)
@@ -27,7 +27,7 @@ class Role:
     """What a probe's margin is for: the direct answer, or one relation of the graph in one channel."""
 
     kind: str
-    """direct, claim, contradiction or support"""
+    """direct, claim, contradiction or support; for the direct question in other words, paraphrase or ca_…"""
     relation: str | None
     """the canonical-side relation that is asked; None for the direct question of an uncovered statement"""
     probe: Probe
@@ -41,9 +41,14 @@ class ProbeSet:
     pair: tuple[View, ...]
     """the claim and its contradictions"""
     support: tuple[View, ...]
+    mirrored: bool = False
+    """also the pair on the flipped image, for left and right, which change places there"""
+    reworded: bool = False
+    """also the direct question in the paraphrases and constraint-aware ways, on the image"""
 
 
-_I, _T, _D = View.IMAGE, View.TEXT, View.DEGRADED
+_I, _T, _D, _F = View.IMAGE, View.TEXT, View.DEGRADED, View.FLIPPED
+MIRRORED_FAMILY = "left_right"
 
 PROBE_SETS: dict[str, ProbeSet] = {
     # What the risk of the same name needs, and no more. `full` is the paper's word for RECAP-Cal with its supports;
@@ -53,6 +58,8 @@ PROBE_SETS: dict[str, ProbeSet] = {
     "full": ProbeSet((_I,), (_I, _T), (_I, _T)),
     # The complete diagnostic set of the runtime table: 8 probes a statement, 10 for `on`.
     "diagnostic": ProbeSet((_I, _T), (_I, _T, _D), (_I, _T)),
+    # What every risk of the registry needs.
+    "all": ProbeSet((_I, _T), (_I, _T, _D), (_I, _T), mirrored=True, reworded=True),
 }
 
 
@@ -73,26 +80,52 @@ class Plan:
         return {
             ("direct" if role.kind == "direct" else role.relation or ""): role.probe.question
             for role in self.roles
-            if role.probe.view is View.IMAGE
+            if role.probe.view is View.IMAGE and role.kind in ("direct", "claim", "contradiction", "support")
         }
 
 
-def plan(claim: Claim, probes: str = "img", *, graph: Graph | None = None, asked: str | None = None) -> Plan:
-    """The probes of one claim. `asked` is the direct question in the asker's own words, if it has some."""
+def plan(
+    claim: Claim, probes: str = "img", *, graph: Graph | None = None, asked: str | None = None, wrapper: str = "plain"
+) -> Plan:
+    """The probes of one claim. `asked` is the direct question in the asker's own words, if it has some.
+
+    `wrapper` is put around every question alike (the prompt-robustness experiment).
+    """
     chosen = PROBE_SETS[probes]
     said = claim.statement
     direct = asked or question(said.subject, said.relation, said.object, graph)
-    roles = [Role("direct", claim.relation, Probe(direct, view)) for view in chosen.direct]
+
+    def wrapped(text: str, subject: str, obj: str) -> str:
+        return text if wrapper == "plain" else asked_by(ways("wrappers")[wrapper], text, subject, obj)
+
+    roles = [
+        Role("direct", claim.relation, Probe(wrapped(direct, said.subject, said.object), view))
+        for view in chosen.direct
+    ]
+    if chosen.reworded:
+        reworded = [("paraphrase", way) for way in ways("paraphrases").values()]
+        reworded += [(f"ca_{name}", way) for name, way in ways("constrained").items()]
+        roles += [
+            Role(kind, claim.relation, Probe(asked_by(way, direct, said.subject, said.object), _I))
+            for kind, way in reworded
+        ]
     if claim.relation is not None:
-        witnesses = [("claim", claim.relation, chosen.pair)]
-        witnesses += [("contradiction", name, chosen.pair) for name in claim.contradictions]
+        mirrored = (_F,) if chosen.mirrored and _family(claim, graph) == MIRRORED_FAMILY else ()
+        witnesses = [("claim", claim.relation, (*chosen.pair, *mirrored))]
+        witnesses += [("contradiction", name, (*chosen.pair, *mirrored)) for name in claim.contradictions]
         witnesses += [("support", name, chosen.support) for name in claim.supports]
         roles += [
-            Role(kind, relation, Probe(question(claim.subject, relation, claim.object, graph), view))
+            Role(kind, relation, Probe(wrapped(text, claim.subject, claim.object), view))
             for kind, relation, views in witnesses
+            for text in (question(claim.subject, relation, claim.object, graph),)
             for view in views
         ]
     return Plan(claim, tuple(roles))
+
+
+def _family(claim: Claim, graph: Graph | None) -> str | None:
+    known = graph or default_graph()
+    return known.relations[claim.relation].family if claim.relation is not None and claim.relation in known else None
 
 
 def merge(plans: Iterable[Plan]) -> tuple[Probe, ...]:

@@ -66,9 +66,11 @@ Size = Callable[[str | None, int], int]
 """about how many tokens so many questions on this picture take"""
 
 
-def plan_job(asked: Sequence[Asked], probes: str, size: Size, budget: int, graph: Graph | None = None) -> Job:
+def plan_job(
+    asked: Sequence[Asked], probes: str, size: Size, budget: int, graph: Graph | None = None, wrapper: str = "plain"
+) -> Job:
     """Merge the plans of all statements per picture, and cut them into batches of at most `budget` tokens."""
-    plans = tuple(plan(each.claim, probes, graph=graph, asked=each.question) for each in asked)
+    plans = tuple(plan(each.claim, probes, graph=graph, asked=each.question, wrapper=wrapper) for each in asked)
     merged = merge_by_image(plans, [each.image for each in asked])
     entries = [*_with_pictures(merged), *_without(merged)]
     return Job(tuple(asked), plans, tuple(_batches(entries, size, budget)))

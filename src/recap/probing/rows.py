@@ -23,7 +23,7 @@ def rows_of(job: Job, ran: Ran, model: str, graph: Graph) -> list[Row]:
 def row_of(asked: Asked, plan: Plan, margins: Margins, model: str, graph: Graph) -> Row:
     """A statement with everything that was measured for it."""
     said = asked.claim.statement
-    direct: dict[str, float] = {}
+    direct: dict[str, Any] = {}
     channels: dict[str, dict[str, float]] = {}
     for role in plan.roles:
         margin = margin_of(margins, asked.image, role.probe)
@@ -31,6 +31,10 @@ def row_of(asked: Asked, plan: Plan, margins: Margins, model: str, graph: Graph)
             continue
         if role.kind == "direct":
             direct[role.probe.view.value] = margin
+        elif role.kind == "paraphrase":
+            direct.setdefault("paraphrases", []).append(margin)
+        elif role.kind.startswith("ca_"):
+            direct[role.kind] = margin
         else:
             channels.setdefault(role.probe.view.value, {})[role.relation or ""] = margin
     fields: dict[str, Any] = {
