@@ -14,16 +14,22 @@ if TYPE_CHECKING:
     from recap.models.local import LocalModel
 
 
+def require_local() -> None:
+    """Say clearly when the parts for local models are not installed."""
+    try:
+        for part in ("torch", "transformers", "safetensors"):
+            importlib.import_module(part)
+    except ImportError as error:
+        raise RecapError(f"{error.name} is not installed: local models need pip install 'recap-vlm[local]'") from None
+
+
 def load_model(
     name: str, *, dtype: str | None, device: str | None, attention: str | None, plain: bool, compiled: bool = False
 ) -> LocalModel:
     """The checkpoint, self-checked; what the self-check says goes to stderr."""
-    try:
-        import transformers
+    require_local()
+    import transformers
 
-        importlib.import_module("torch")
-    except ImportError as error:
-        raise RecapError(f"{error.name} is not installed: local models need pip install 'recap-vlm[local]'") from None
     transformers.logging.set_verbosity_error()
     if not sys.stderr.isatty():
         transformers.logging.disable_progress_bar()

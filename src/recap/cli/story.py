@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from recap.cli.console import notice, running
-from recap.cli.loading import load_model
+from recap.cli.loading import load_model, require_local
 from recap.evaluation.demo import DATASET, Example, Shown, check_groups, show
 from recap.evaluation.demo_page import demo_page
 from recap.files import make_folder, write_text
@@ -28,7 +28,8 @@ EXAMPLES = {"world:aligned": 2, "world:biased": 4}
 def tell(out: Path, groups: int, store: Path | None, command: str) -> None:
     """Run the demonstration: terminal, page, tables, policies and pictures."""
     console = Console(highlight=False)
-    check_groups(groups)  # before anything is made or loaded
+    check_groups(groups)
+    require_local()  # before anything is made
     make_folder(out / "pictures")
     shown: list[Shown] = []
     with Store(store or ":memory:") as kept:

@@ -1,0 +1,134 @@
+"""The small models' words: every question that the package asks of the world is made of them, one token a word."""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from recap.claims import default_graph
+from recap.probes import asked_by, question, ways
+from recap.world.bundled import MODELS, checkpoint_folder, unknown_things
+from recap.world.lesson_plan import usual_groups
+from recap.world.objects import things
+from recap.world.truth import RELATIONS
+from recap.world.vocabulary import (
+    AFTER,
+    BEFORE,
+    BOS,
+    CHAT_TEMPLATE,
+    IMAGE,
+    NO,
+    SPECIAL,
+    UNKNOWN,
+    YES,
+    all_ways,
+    encode,
+    tokenizer,
+    vocabulary,
+    words_of,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=MODELS)
+def real(request: pytest.FixtureRequest) -> Any:
+    """The tokenizer that comes with a checkpoint."""
+    return AutoTokenizer.from_pretrained(checkpoint_folder(request.param))
+
+
+def questions() -> Iterator[str]:
+    """Every relation in every way of asking, with every thing as subject and as object."""
+    names = list(things())
+    templates = [way for kind in ("paraphrases", "wrappers", "constrained") for way in ways(kind).values()]
+    for subject, thing in zip(names, [*names[1:], names[0]], strict=True):
+        for relation in RELATIONS:
+            plain = question(subject, relation, thing)
+            yield plain
+            yield from (asked_by(way, plain, subject, thing) for way in templates)
+
+
+def test_every_question_is_in_the_vocabulary(real: Any) -> None:
+    asked = list(questions())
+    assert len(asked) == len(things()) * len(RELATIONS) * 11
+    unknown = real.convert_tokens_to_ids(UNKNOWN)
+    for ids in real(asked, add_special_tokens=False)["input_ids"]:
+        assert unknown not in ids
+    # The check can fail: a word that was never learned is unknown.
+    assert unknown in real("Is the zeppelin on the table?")["input_ids"]
+
+
+def test_every_phrase_that_is_trained_is_in_the_vocabulary(real: Any) -> None:
+    texts = [" ".join(way.words).replace("subjectgap", "cat").replace("objectgap", "hat") for way in all_ways()]
+    assert all(real.convert_tokens_to_ids(UNKNOWN) not in ids for ids in real(texts)["input_ids"])
+
+
+def test_things_answers_and_the_chats_words_are_one_token_each(real: Any) -> None:
+    for word in (*things(), YES, NO, *BEFORE, *AFTER):
+        assert real(word, add_special_tokens=False)["input_ids"] == [vocabulary()[word]]
+
+
+def test_every_relation_of_the_graph_can_be_asked() -> None:
+    assert set(default_graph().relations) <= set(RELATIONS)
+    assert {way.relation for way in all_ways()} == set(RELATIONS)
+    assert {way.group for way in all_ways()} == {*usual_groups(), "constrained"}
+
+
+def test_words_are_cut_as_the_tokenizer_cuts_them(real: Any) -> None:
+    for text in questions():
+        ids = real(text, add_special_tokens=False)["input_ids"]
+        assert real.convert_ids_to_tokens(ids) == words_of(text)
+
+
+@given(st.text(string.printable))
+def test_any_text_is_cut_as_the_tokenizer_cuts_it(text: str) -> None:
+    inner = tokenizer().backend_tokenizer
+    cut = inner.pre_tokenizer.pre_tokenize_str(inner.normalizer.normalize_str(text))
+    assert [word for word, _ in cut] == words_of(text)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_ids_are_those_of_the_bundled_tokenizer(name: str) -> None:
+    """Words are numbered from the wording's data: another word there would number them anew and make weights useless."""
+    written = json.loads((checkpoint_folder(name) / "tokenizer.json").read_text("utf-8"))
+    assert written["model"]["vocab"] == vocabulary()
+    assert [vocabulary()[word] for word in (*SPECIAL, YES, NO)] == list(range(7))
+    assert written == json.loads(tokenizer().backend_tokenizer.to_str()) | {"post_processor": written["post_processor"]}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_chat_template_is_the_bundled_one(name: str) -> None:
+    assert (checkpoint_folder(name) / "chat_template.jinja").read_text("utf-8") == CHAT_TEMPLATE
+
+
+@pytest.mark.parametrize("groups", [usual_groups(), {"constrained": 1.0}], ids=["usual", "constrained"])
+def test_lessons_are_encoded_as_the_engine_encodes_questions(real: Any, groups: dict[str, float]) -> None:
+    encoded = encode(groups)
+    ways_ = [way for way in all_ways() if way.group in groups]
+    known = vocabulary()
+    real.chat_template = CHAT_TEMPLATE
+    for row, way in enumerate(ways_):
+        ids = encoded.ids[row, : encoded.length[row]].copy()
+        ids[encoded.subject[row]], ids[encoded.object[row]] = known["mug"], known["table"]
+        text = " ".join(way.words).replace("subjectgap", "mug").replace("objectgap", "table")
+        message = [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}]
+        prompt = real.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
+        told = real(prompt, add_special_tokens=False)["input_ids"]
+        assert told == [known[BOS], *(known[word] for word in BEFORE), known[IMAGE], *ids.tolist()]
+        assert list(RELATIONS)[encoded.relation[row]] == way.relation
+
+
+def test_every_relation_is_trained_alike() -> None:
+    encoded = encode(usual_groups())
+    for relation in range(len(RELATIONS)):
+        assert encoded.weight[encoded.relation == relation].sum() == pytest.approx(1)
+
+
+def test_things_that_were_never_seen_are_named() -> None:
+    assert unknown_things("Cat", "table") == []
+    assert unknown_things("cat", "zeppelin") == ["zeppelin"]
