@@ -66,7 +66,7 @@ def test_the_wheel_is_small_and_runs_the_demo_without_the_repository(tmp_path: P
         archive.extractall(place)
     code = (
         "import recap, sys; assert recap.__file__.startswith(sys.argv[1]), recap.__file__; "
-        "sys.argv = ['recap', 'demo', '--groups', '20']; from recap.cli.main import main; main()"
+        "sys.argv = ['recap', 'demo', '--groups', '40']; from recap.cli.main import main; main()"
     )
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()

@@ -139,7 +139,7 @@ def test_a_policy_of_another_model(recap: Recap, tmp_path: Path) -> None:
         (["data", "stats", "vsr"], "vsr is read from a folder of yours: give --root DIR"),
         (["data", "stats", "nope"], '"nope" is not a dataset'),
         (["graph", "check", "none.toml"], "none.toml: cannot read the graph: no such file"),
-        (["demo", "--groups", "3", "--out", "d"], "groups is 3; between 20 and 820 can be shown"),
+        (["demo", "--groups", "3", "--out", "d"], "groups is 3; between 40 and 820 can be shown"),
         (["demo", "--out", "t.jsonl"], "t.jsonl"),
         (["data", "stats", "world:whatsap"], '"world:whatsap" is not a dataset; did you mean "world:whatsup"?'),
         (["audit", "world:whatsup/9999", "Is the mug on the table?"], '"world:whatsup/9999" is not a picture'),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 DATASET = "world:whatsup"
 COVERAGE = 0.8
-FEWEST, MOST = 20, 820
+FEWEST, MOST = 40, 820
 GRID = np.linspace(0.05, 1, 39)
 
 
