@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recap.risks import RISKS
+from recap.risks import FITTED, RISKS
 from tests.conftest import Ran
 from tests.tables import fields, random_rows, write
 
@@ -132,7 +132,7 @@ def test_evaluate_for_people_and_into_a_folder(recap: Recap, table: Path, tmp_pa
     assert "Gain over confidence" in ran.out
     with (tmp_path / "report" / "splits.csv").open() as stream:
         rows = list(csv.DictReader(stream))
-    assert len(rows) == 3 * (len(RISKS) + 1)
+    assert len(rows) == 3 * (len(RISKS) + len(FITTED) + 1)
     assert json.loads((tmp_path / "report" / "evaluation.json").read_text())["splits"] == 3
 
 
@@ -145,7 +145,9 @@ def test_evaluate_one_family(recap: Recap, table: Path) -> None:
 
 def test_data_list_and_stats(recap: Recap, data: Path, tmp_path: Path) -> None:
     assert "whatsup" in recap("data", "list").out
-    assert [d["name"] for d in recap("data", "list", "--json").json] == ["vsr", "whatsup", "gsr"]
+    assert [d["name"] for d in recap("data", "list", "--json").json][:6] == [
+        "vsr", "whatsup", "gsr", "world:whatsup", "world:vsr", "world:gsr",
+    ]  # fmt: skip
     found: Any = recap("data", "stats", "vsr", "--root", data / "vsr", "--json").json
     assert {"statements", "covered", "images", "families", "relations", "probes", "calls_per_statement"} <= found.keys()
     assert "as the paper counts" in recap("data", "stats", "whatsup", "--root", data / "whatsup").out

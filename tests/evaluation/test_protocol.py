@@ -9,7 +9,7 @@ from recap.errors import RecapError
 from recap.evaluation import METRICS, calibration_rows, evaluate, measure
 from recap.evaluation.simulate import ALIGNED, BIASED, simulate
 from recap.policy import calibrate_table, decide
-from recap.risks import RISKS, compute
+from recap.risks import FITTED, RISKS, compute
 from recap.statistics import accept_lowest
 from tests.tables import fields, random_rows, table_of
 
@@ -53,7 +53,8 @@ def test_rows_outside_the_graph_join_the_risks_that_know_them() -> None:
 def test_a_table_inside_the_graph_has_one_pool() -> None:
     found = evaluate(table_of(*random_rows(1, 60)), splits=2, draws=10).to_json()
     assert "inside_graph" not in found
-    assert list(found["risks"]) == [*RISKS, "recap"]
+    assert list(found["risks"]) == [*RISKS, *FITTED, "recap"]
+    assert list(found["pooled"]) == list(RISKS)  # what is fitted has no figure on the rows it was fitted on
 
 
 def test_pooled_figures_accept_an_exact_share() -> None:

@@ -13,7 +13,7 @@ from recap.evaluation.metrics import METRICS, measure
 from recap.evaluation.result import Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
-from recap.risks import RISKS, compute, offered, risk_named
+from recap.risks import compute, offered, risk_named
 from recap.statistics import (
     DRAWS,
     Interval,
@@ -54,7 +54,7 @@ def evaluate(
     inside = everything.where(everything.covered)
     if not len(inside):
         raise RecapError(f"{table.source}: no labelled row is inside the relation graph")
-    names, withheld = offered(inside) if risks is None else ([risk_named(r).name for r in risks], {})
+    names, withheld = offered(inside, fitted=True) if risks is None else ([risk_named(r).name for r in risks], {})
     deployable = not {BASELINE, IMG} & withheld.keys()
     if not {BASELINE, IMG} <= set(names):
         # Risks were named: deployed RECAP is reported beside them where the table has what it needs.
@@ -66,7 +66,9 @@ def evaluate(
     measured = pool(inside, names)
     best = measured
     if len(everything) > len(inside):
-        best = pool(everything, names if risks is not None else [n for n in names if n in offered(everything)[0]])
+        best = pool(
+            everything, names if risks is not None else [n for n in names if n in offered(everything, fitted=True)[0]]
+        )
     return Evaluation(
         n=len(everything),
         units=len(np.unique(everything.units)),
@@ -79,7 +81,7 @@ def evaluate(
         risks=best,
         inside=measured,
         withheld=withheld,
-        pooled={name: _pooled(inside, name, coverage) for name in names},
+        pooled={name: _pooled(inside, name, coverage) for name in names if not risk_named(name).fitted},
         gains=_gains(inside, coverage, draws) if deployable else {},
     )
 
@@ -96,7 +98,7 @@ def _measure_pool(
     units = [row.unit for row in table.rows]
     sides = [calibration_rows(units, seed) for seed in range(splits)]
     _check_sides(table, sides)
-    fixed = {name: compute(table, name) for name in names if not RISKS[name].calibrated}
+    fixed = {name: compute(table, name) for name in names if not risk_named(name).calibrated}
     scores = Scores.of(table) if level is not None else None
     found: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
     modes: Counter[str] = Counter({IMG: 0, SELECTOR: 0})

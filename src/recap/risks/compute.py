@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from recap.errors import RecapError, did_you_mean
+from recap.risks.fitted import FITTED, available, check_labels
 from recap.risks.margins import Margins
 from recap.risks.registry import RISKS, Risk
 from recap.table import Bools, Floats, MarginTable
@@ -29,18 +30,23 @@ class Gap:
 
 def risk_named(name: str) -> Risk:
     """The registered risk of this name."""
-    if name not in RISKS:
-        raise RecapError(f'"{name}" is not a risk{did_you_mean(name, RISKS)} (known: {", ".join(RISKS)})')
-    return RISKS[name]
+    known = RISKS | FITTED
+    if name not in known:
+        raise RecapError(f'"{name}" is not a risk{did_you_mean(name, known)} (known: {", ".join(known)})')
+    return known[name]
 
 
 def compute(table: MarginTable, name: str, calibration: MarginTable | None = None) -> Floats:
     """The risk of every row; NaN where it is not defined: outside the graph, or in families it says nothing about.
 
-    A calibrated risk takes its CDFs from `calibration`, or from the table itself where none is given. An input that
-    is missing is an error that names the row and the field.
+    A calibrated risk takes its CDFs from `calibration`, or from the table itself where none is given; a fitted one
+    needs calibration rows, with labels. An input that is missing is an error that names the row and the field.
     """
     risk = risk_named(name)
+    if risk.fitted and calibration is None:
+        raise RecapError(f"{table.source}: risk {name} is fitted on calibration rows; recap evaluate reports it")
+    if risk.fitted and not available():
+        raise RecapError(f"risk {name} is fitted with scikit-learn: pip install 'recap-vlm[eval]'")
     inside = _defined(table, risk)
     known = table.where(inside)
     reference = known if calibration is None else calibration.where(_defined(calibration, risk))
@@ -51,6 +57,8 @@ def compute(table: MarginTable, name: str, calibration: MarginTable | None = Non
         raise RecapError(
             f"{calibration.source}: no calibration row is inside the relation graph (risk {name} needs some)"
         )
+    if risk.fitted:
+        check_labels(Margins(reference), name)
     values = np.full(len(table), np.nan)
     if len(known):
         # Plus zero, so that no risk is −0.0: equal risks should also look equal when they are written down.
@@ -65,8 +73,8 @@ def gaps(table: MarginTable, risk: Risk) -> list[Gap]:
     return [Gap(gap.need, gap.rows, _field(table, gap)) for gap in found]
 
 
-def offered(table: MarginTable) -> tuple[list[str], dict[str, str]]:
-    """Which risks the table allows, and for each of the others the reason.
+def offered(table: MarginTable, *, fitted: bool = False) -> tuple[list[str], dict[str, str]]:
+    """Which risks the table allows, and for each of the others the reason. `fitted` ones only where wished.
 
     A channel that a whole relation family lacks was not measured: the risk is not on offer. One that some rows of
     a family have and others lack is a hole in the table, and an error.
@@ -74,8 +82,11 @@ def offered(table: MarginTable) -> tuple[list[str], dict[str, str]]:
     names: list[str] = []
     withheld: dict[str, str] = {}
     families = np.array(table.families, dtype=object)
-    for name, risk in RISKS.items():
+    for name, risk in (RISKS | FITTED if fitted else RISKS).items():
         inside = _defined(table, risk)
+        if risk.fitted and not available():
+            withheld[name] = "scikit-learn is not installed"
+            continue
         if not inside.any():
             withheld[name] = f"no row of {', '.join(risk.families)}" if risk.families else "no row inside the graph"
             continue

@@ -30,6 +30,8 @@ class Risk:
     formula: Callable[[Margins, Margins], Floats]
     about: str
     calibrated: bool = False
+    fitted: bool = False
+    """trained on the calibration rows' labels; see `fitted.py`"""
     families: tuple[str, ...] | None = None
     """the only relation families for which it means anything; None for all"""
 

@@ -1,0 +1,109 @@
+# scikit-learn types its functions only in part.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""Risks that are fitted: logistic models of what goes wrong, trained on the labelled calibration rows and nothing else.
+
+They are the paper's supervised controls. RECAP's own risks are fixed formulas; these say what labels could add.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+
+import numpy as np
+
+from recap.arrays import Bools, Floats
+from recap.errors import RecapError
+from recap.risks import equations as eq
+from recap.risks.margins import Margins
+from recap.risks.registry import DEGRADED_PAIR, DIRECT, IMAGE, RISKS, TEXT, Risk
+
+Features = Callable[[Margins], Floats]
+Target = Callable[[Margins], Bools]
+
+FUSED = ("confidence", "vcd-contrast", "recap-img", "recap-cal")
+"""the risks that Logit-Hall gets beside the probes"""
+
+
+def available() -> bool:
+    """Whether scikit-learn is there to fit with."""
+    return importlib.util.find_spec("sklearn") is not None
+
+
+def _confidence_and_answer(m: Margins) -> Floats:
+    """Confidence, the answer, and their interaction."""
+    confident, yes = -eq.confidence(m.direct), m.yes.astype(float)
+    return np.column_stack([confident, yes, confident * yes])
+
+
+def _raw_probes(m: Margins) -> Floats:
+    """Direct, claim, contradiction and support margins before anything is summarised, and the relation's family."""
+    image = m.table.channel("image")
+    families = sorted(m.table.graph.families)
+    named = np.array(m.table.families, dtype=str)
+    indicators = np.column_stack([named == family for family in families]).astype(float)
+    # A claim without such an edge has no such margin: zero says nothing either way.
+    edges = np.where(image.contradiction_edges, image.contradictions, 0.0)
+    supports = np.where(image.support_weights > 0, image.supports, 0.0)
+    return np.column_stack([m.direct, image.claim, edges, supports, indicators])
+
+
+def _everything(m: Margins) -> Floats:
+    return np.column_stack([_raw_probes(m), *(RISKS[name].formula(m, m) for name in FUSED)])
+
+
+def _wrong(m: Margins) -> Bools:
+    return m.yes != m.table.positive
+
+
+def _hallucinated(m: Margins) -> Bools:
+    return m.yes & ~m.table.positive
+
+
+def _fitted(name: str, needs: tuple[str, ...], features: Features, target: Target, about: str) -> Risk:
+    def formula(m: Margins, calibration: Margins) -> Floats:
+        return fit_and_predict(features(calibration), target(calibration), features(m))
+
+    return Risk(name, needs, formula, about, calibrated=True, fitted=True)
+
+
+def fit_and_predict(known: Floats, event: Bools, asked: Floats) -> Floats:
+    """Probability of the event, by L2-regularised logistic regression on standardised features.
+
+    Where calibration saw only one outcome there is nothing to tell apart: every row gets the same risk.
+    """
+    if event.all() or not event.any():
+        return np.full(len(asked), float(event.all()))
+    from sklearn.linear_model import LogisticRegression
+
+    middle, spread = known.mean(axis=0), known.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    model = LogisticRegression(C=1.0, max_iter=2000).fit((known - middle) / spread, event)
+    return np.asarray(model.predict_proba((asked - middle) / spread)[:, 1], dtype=float)
+
+
+FITTED: dict[str, Risk] = {
+    risk.name: risk
+    for risk in (
+        _fitted(
+            "conf-anslogit", DIRECT, _confidence_and_answer, _wrong, "error from confidence and answer, fitted"
+        ),
+        _fitted("probe-logit", DIRECT + IMAGE, _raw_probes, _wrong, "error from the raw probe margins, fitted"),
+        _fitted(
+            "logit-hall",
+            DIRECT + IMAGE + TEXT + DEGRADED_PAIR,
+            _everything,
+            _hallucinated,
+            "hallucination from probes, confidence, VCD and RECAP risks, fitted: an upper bound",
+        ),
+    )
+}
+
+
+def check_labels(calibration: Margins, name: str) -> None:
+    """Fitting needs to know what was true."""
+    for place, row in enumerate(calibration.table.rows):
+        if row.label is None:
+            raise RecapError(
+                f"{calibration.table.at(place)}: risk {name} is fitted on labelled rows, and this has none"
+            )
