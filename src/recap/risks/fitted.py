@@ -85,9 +85,7 @@ def fit_and_predict(known: Floats, event: Bools, asked: Floats) -> Floats:
 FITTED: dict[str, Risk] = {
     risk.name: risk
     for risk in (
-        _fitted(
-            "conf-anslogit", DIRECT, _confidence_and_answer, _wrong, "error from confidence and answer, fitted"
-        ),
+        _fitted("conf-anslogit", DIRECT, _confidence_and_answer, _wrong, "error from confidence and answer, fitted"),
         _fitted("probe-logit", DIRECT + IMAGE, _raw_probes, _wrong, "error from the raw probe margins, fitted"),
         _fitted(
             "logit-hall",

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from recap.evaluation.metrics import METRICS
+from recap.evaluation.paper import Printed, printed, printed_value
+from recap.risks import FITTED, RISKS
+
+PAPER = Path(__file__).parents[2].parent / "shared" / "paper" / "recap.tex"
+
+MODELS = {"", "qwen3-vl-8b", "qwen3-vl-2b", "internvl3.5-8b", "llava-1.5-7b", "llava-onevision-7b"}
+OTHER_METHODS = {
+    "",
+    "recap",
+    "recap-fallback",
+    "recap-staged",
+    "recap-vcd",
+    "full",
+    "cal-claim-anti",
+    "reliability-gate",
+    "image-margin",
+    "claim-lift",
+    "fixed-graph",
+    "validated-graph",
+}
+OTHER_METRICS = {
+    "fpr",
+    "mrr",
+    "top2",
+    "eligible",
+    "rho_mean",
+    "rho_min",
+    "n",
+    "hall_n",
+    "calls",
+    "probes",
+    "minutes",
+    "sec_per_sample",
+}
+METRIC = re.compile(
+    r"(?:(?:yes|no|left_right|vertical|depth|all|cal\d+|choice|change|gain)\.)?(\w+)(?:@80)?(?:\.(?:low|high))?"
+)
+WITHOUT_NUMBERS = {"relation-graph", "supp-relation-graph"}
+
+
+def test_a_number_has_one_place() -> None:
+    places = [(row.table, row.model, row.data, row.method, row.metric) for row in printed()]
+    assert len(set(places)) == len(places)
+
+
+def test_places_use_the_documented_words() -> None:
+    assert {row.model for row in printed()} <= MODELS
+    assert {row.data for row in printed()} <= {"vsr", "whatsup", "gsr"}
+    assert {row.method for row in printed()} <= RISKS.keys() | FITTED.keys() | OTHER_METHODS
+    for row in printed():
+        word = METRIC.fullmatch(row.metric)
+        assert word, row
+        assert word[1] in METRICS.keys() | OTHER_METRICS, row
+
+
+def test_no_listed_word_is_idle() -> None:
+    assert {row.method for row in printed()} >= OTHER_METHODS
+    assert {row.model for row in printed()} >= MODELS
+
+
+def test_an_interval_holds_its_value() -> None:
+    gains = [row for row in printed() if row.metric.startswith("gain.") and row.metric.count(".") == 1]
+    assert len(gains) == 36
+    for row in gains:
+        low, high = (
+            printed_value(row.table, f"{row.metric}.{end}", model=row.model, data=row.data, method=row.method)
+            for end in ("low", "high")
+        )
+        assert low is not None
+        assert high is not None
+        assert low.value <= row.value <= high.value
+
+
+def numbers(tabular: str) -> list[float]:
+    """The numbers of a LaTeX tabular in reading order: below the header, in cells without a letter."""
+    body = tabular.split(r"\midrule", 1)[1].split(r"\bottomrule")[0]
+    for separator in (r"\pm", r"\to", r"\midrule"):
+        body = body.replace(separator, " ")
+    # What is left of \textbf{…} is its content; a dagger stands only in names.
+    body = re.sub(r"\\textbf|\\dagger|[{}$^]", "", body)
+    cells = [cell for row in body.split(r"\\") for cell in row.split("&")]
+    return [
+        float(number)
+        for cell in cells
+        if not re.search(r"[A-Za-z]", cell)
+        for number in re.findall(r"[+-]?\d+\.?\d*", cell)
+    ]
+
+
+def tables_of_the_paper() -> dict[str, list[float]]:
+    if not PAPER.exists():
+        pytest.skip(f"the paper's LaTeX source is not at {PAPER}")
+    found: dict[str, list[float]] = {}
+    for table in re.findall(r"\\begin\{table\*?\}.*?\\end\{table\*?\}", PAPER.read_text(encoding="utf-8"), re.DOTALL):
+        label = re.search(r"\\label\{tab:([^}]+)\}", table)
+        assert label, table
+        tabulars = re.findall(r"\\begin\{tabular\}.*?\\end\{tabular\}", table, re.DOTALL)
+        if label[1] not in WITHOUT_NUMBERS:
+            found[label[1]] = [number for tabular in tabulars for number in numbers(tabular)]
+    return found
+
+
+def test_every_table_of_the_paper_is_here_number_by_number() -> None:
+    paper = tables_of_the_paper()
+    ours: dict[str, list[float]] = {}
+    for row in printed():
+        ours.setdefault(row.table, []).extend(x for x in (row.value, row.spread) if x is not None)
+    assert ours.keys() == paper.keys()
+    for table, expected in paper.items():
+        assert ours[table] == expected, table  # in reading order, which says more than the same numbers in any order
+
+
+def test_tables_that_print_the_same_quantity_agree() -> None:
+    """Only where the paper repeats itself to the digit: a number put in a wrong place would show."""
+
+    def same(one: str, other: str, other_method: dict[str, str] | None = None) -> int:
+        renamed = other_method or {}
+        shared = 0
+        for row in printed():
+            if row.table == one:
+                method = renamed.get(row.method, row.method)
+                twin = printed_value(other, row.metric, model=row.model, data=row.data, method=method)
+                shared += twin is not None
+                assert twin is None or twin.value == row.value, (row, twin)
+        return shared
+
+    assert same("supp-aurc", "bootstrap-main") == 12
+    assert same("fair-confidence", "supervised-combiner") == 24
+    assert same("onevision-main", "onevision-supp", {"recap": "recap-img"}) == 18
+    assert same("answer-bias-main", "direct-answer-stratified") == 12
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        Printed("main-results", "qwen3-vl-8b", "whatsup", "recap", "hall_auc", 79.6, None),
+        Printed("strict-gsr-transfer", "llava-1.5-7b", "gsr", "recap", "hfpr", 59.4, 2.4),
+        Printed("competitive-no", "qwen3-vl-2b", "whatsup", "competitive-no", "change.hfpr@80", 1.7, None),
+        Printed("bootstrap-main", "internvl3.5-8b", "vsr", "recap", "gain.hall_auc.low", 10.7, None),
+        Printed("supp-probe-cost", "", "vsr", "anti-delta", "calls", 6.0, None),
+    ],
+    ids=lambda number: number.table,
+)
+def test_a_number_is_found_by_its_place(number: Printed) -> None:
+    found = printed_value(number.table, number.metric, model=number.model, data=number.data, method=number.method)
+    assert found == number
+
+
+def test_what_the_paper_does_not_print_is_none() -> None:
+    assert printed_value("main-results", "hall_auc", model="qwen3-vl-2b", data="vsr", method="recap") is None
