@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +18,8 @@ from recap.probing import Asked, Prepares, plan_job, row_of, run_job
 from recap.probing.run import Margins, margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
-from recap.world.bundled import checkpoint_folder, is_world, policy_file
-from recap.world.pictures import world_picture
+from recap.world.bundled import checkpoint_folder, default_policy, is_world
+from recap.world.pictures import open_any, size_of
 
 if TYPE_CHECKING:
     from recap.models.local import LocalModel
@@ -94,8 +93,8 @@ class Auditor:
         A bundled model brings a policy of its own, which is used if none is given and the graph is the paper's.
         `options` go to `LocalModel.load` (dtype, device, …).
         """
-        if policy is None and graph is None and is_world(model):
-            policy = policy_file(model)
+        if policy is None:
+            policy = default_policy(model, graph)
         frozen = policy if isinstance(policy, Policy) or policy is None else load_policy(policy)
         return cls(load_local(model, **options), frozen, load_graph(graph), Store(store) if store else None)
 
@@ -209,23 +208,12 @@ class _Pictures:
         return name
 
     def open(self, name: str) -> Image.Image:
-        from recap.models.pictures import open_picture
-
         picture = self.given[name]
-        if isinstance(picture, Image.Image):
-            return picture.convert("RGB")
-        return world_picture(name) if is_world(name) else open_picture(picture)
+        return picture.convert("RGB") if isinstance(picture, Image.Image) else open_any(picture)
 
     def size(self, model: Any, name: str | None, questions: int) -> int:
-        from recap.models.pictures import picture_size
-
         picture = None if name is None else self.given[name]
         if picture is None or not hasattr(model, "size"):
             return 24 * questions
-        shape = (640, 480)
-        if isinstance(picture, Image.Image):
-            shape = picture.size
-        elif isinstance(picture, str | Path):
-            with contextlib.suppress(RecapError):  # it will be refused when it is opened, with its reason
-                shape = picture_size(picture)
+        shape = picture.size if isinstance(picture, Image.Image) else size_of(picture)
         return int(model.size(shape, questions))

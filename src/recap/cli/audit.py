@@ -55,9 +55,9 @@ def run(
     from recap.cli.console import notice, print_json
     from recap.cli.loading import load_model
     from recap.errors import RecapError
-    from recap.evaluation.pictures import open_any
     from recap.policy import load_policy
-    from recap.world.bundled import DEFAULT, is_world, policy_file
+    from recap.world.bundled import DEFAULT, default_policy, is_world
+    from recap.world.pictures import open_any
 
     relations = load_graph(graph)
     claim = relations.parse(question)
@@ -65,8 +65,8 @@ def run(
         raise RecapError(f'the answer to audit is "{answer}", but must be "yes" or "no"')
     open_any(image)
     name = model or DEFAULT
-    if policy is None and graph is None and is_world(name):
-        policy = policy_file(name)
+    if policy is None:
+        policy = default_policy(name, graph)
     frozen = load_policy(policy) if policy else None
     notes = _notes(name, model is None, claim.statement.subject, claim.statement.object) if is_world(name) else []
     for note in notes:

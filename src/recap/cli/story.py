@@ -78,9 +78,8 @@ def _summary(console: Console, shown: Shown) -> None:
 def _audit(console: Console, example: Example) -> None:
     verdict = example.verdict
     colour = "green" if verdict.accepted else "red"
-    word = "accepted" if verdict.accepted else "rejected"
-    rightly = "rightly" if verdict.accepted == example.right else "wrongly"
-    console.print(f'{example.model}: {escape(verdict.question)} "{verdict.answer}" [bold {colour}]{word}[/], {rightly}')
+    told = f'{example.model}: {escape(verdict.question)} "{verdict.answer}"'
+    console.print(f"{told} [bold {colour}]{example.word}[/], {example.rightly}")
     console.print(f"  {escape(verdict.reason)}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recap.arrays import Floats
+from recap.arrays import Bools, Floats
 from recap.audit import Auditor, Verdict
 from recap.errors import RecapError
 from recap.evaluation.charts import Curve
@@ -18,7 +18,9 @@ from recap.evaluation.protocol import evaluate
 from recap.evaluation.result import Evaluation
 from recap.evaluation.splits import SPLITS, calibration_rows
 from recap.policy import Decision, Policy, calibrate_table, decide
+from recap.probes import question
 from recap.risks import compute
+from recap.statistics import errors
 from recap.table import MarginTable, Row
 from recap.world.benchmarks import CHOICES
 
@@ -44,6 +46,16 @@ class Example:
     def right(self) -> bool:
         """Whether the model's answer is right."""
         return self.verdict.answer == self.row.label
+
+    @property
+    def word(self) -> str:
+        """accepted or rejected"""
+        return "accepted" if self.verdict.accepted else "rejected"
+
+    @property
+    def rightly(self) -> str:
+        """rightly or wrongly: a right answer should be accepted, a wrong one rejected"""
+        return "rightly" if self.verdict.accepted == self.right else "wrongly"
 
 
 @dataclass(frozen=True)
@@ -91,7 +103,9 @@ def show(
     held = table.where(~side)
     picked = _pick(list(decide(policy, held)), held.rows, examples)
     auditor = Auditor(model, policy, table.graph, store)
-    verdicts = auditor.audit_many([(row.image or "", _question(row)) for row in picked])
+    verdicts = auditor.audit_many(
+        [(row.image or "", question(row.subject, row.relation, row.object)) for row in picked]
+    )
     return Shown(
         model=name,
         table=table,
@@ -102,12 +116,6 @@ def show(
         seconds=found.ran.seconds,
         examples=tuple(Example(name, row, verdict) for row, verdict in zip(picked, verdicts, strict=True)),
     )
-
-
-def _question(row: Row) -> str:
-    from recap.probes import question
-
-    return question(row.subject, row.relation, row.object)
 
 
 def _pick(decisions: Sequence[Decision], rows: Sequence[Row], count: int) -> list[Row]:
@@ -138,7 +146,7 @@ def _curves(table: MarginTable) -> tuple[Curve, ...]:
         side = calibration_rows(units, seed)
         held = table.where(~side)
         policy = calibrate_table(table.where(side), COVERAGE)
-        wrong = np.array([row.says_yes != (row.label == "yes") for row in held.rows])
+        wrong = errors(held.yes, held.positive)
         risks = {"confidence": compute(held, "confidence"), "RECAP": policy.apply(policy.scores(held)).risk}
         for name, risk in risks.items():
             values[name].append(_error_at(risk, wrong))
@@ -149,7 +157,7 @@ def _curves(table: MarginTable) -> tuple[Curve, ...]:
     )
 
 
-def _error_at(risk: Floats, wrong: np.ndarray) -> Floats:
+def _error_at(risk: Floats, wrong: Bools) -> Floats:
     order = np.argsort(risk, kind="stable")
     among = np.cumsum(wrong[order]) / np.arange(1, len(order) + 1)
     return among[np.ceil(GRID * len(order)).astype(int) - 1]

@@ -77,8 +77,6 @@ def _row(shown: Shown, name: str, label: str) -> str:
 
 def _example(example: Example, policy: Policy) -> str:
     verdict, row = example.verdict, example.row
-    word = "accepted" if verdict.accepted else "rejected"
-    rightly = "rightly" if verdict.accepted == example.right else "wrongly"
     bars = margin_bars([(probe.role, probe.question, probe.margin) for probe in verdict.probes])
     scale = risk_scale(*_ranks(verdict, policy), bool(verdict.accepted))
     truth = "true" if row.label == "yes" else "false"
@@ -86,7 +84,8 @@ def _example(example: Example, policy: Policy) -> str:
 <img src="{_data_uri(row.image or "")}" width="{PICTURE}" height="{PICTURE}" alt="{escape(_alt(row))}">
 <h3>{escape(verdict.question)}</h3>
 <p><code>{escape(example.model)}</code> says <b class="answer">{verdict.answer}</b>
-<span class="chip {word}">{word}</span> <span class="small">{rightly}: in the picture it is {truth}</span></p>
+<span class="chip {example.word}">{example.word}</span>
+<span class="small">{example.rightly}: in the picture it is {truth}</span></p>
 <p class="reason">{escape(_sentence(verdict.reason))}</p>
 {bars}
 {scale}

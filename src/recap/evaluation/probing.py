@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from recap.claims import Graph, default_graph
 from recap.errors import RecapError
 from recap.evaluation.datasets import Item
-from recap.evaluation.pictures import open_any, size_of
 from recap.probing import Asked, plan_job, rows_of, run_job
 from recap.probing.run import Ran
 from recap.store import Store
 from recap.table import MarginTable, Row
 from recap.world.bundled import is_world
+from recap.world.pictures import open_any, size_of
 
 if TYPE_CHECKING:
     from recap.models.local import LocalModel

@@ -16,7 +16,7 @@ import numpy as np
 from recap.world.backgrounds import OUTDOORS
 from recap.world.objects import things
 from recap.world.sample import Setting, sample
-from recap.world.scene import FIRST, SECOND, Ints, Kind, Scenes, join
+from recap.world.scene import FIRST, PAIRS, SECOND, Ints, Kind, Scenes, join
 from recap.world.truth import NO, RELATIONS, YES, truth
 
 USUAL = Setting(size=(0.065, 0.12), noise=(0.04, 0.14), backgrounds=(10_000, 4096))
@@ -96,16 +96,15 @@ def _clear(
     if option == "below":  # a third of them under a table, the others under something that hangs
         legs = sample(tries, (*seed, 1), setting, kind=np.full(tries, int(Kind.UNDER)))
         hung = sample(tries, (*seed, 2), setting, kind=kinds, first=held)
-        sources = [(legs, FIRST), (hung, SECOND), (hung, SECOND)]
+        sources = [(legs, FIRST), (hung, SECOND)]
     elif subject == FIRST:
         sources = [(sample(tries, seed, setting, kind=kinds, second=held), FIRST)]
     else:
         sources = [(sample(tries, seed, setting, kind=kinds, first=held), SECOND)]
     queues = [(scenes, place, iter(_rows(scenes, place, option, options))) for scenes, place in sources]
-    if option == "below":
-        queues[2] = (*queues[1][:2], queues[1][2])  # the same queue: no scene twice
+    turns = [0, 1, 1] if option == "below" else [0]
     for k in range(count):
-        scenes, place, rows = queues[k % len(queues)]
+        scenes, place, rows = queues[turns[k % len(turns)]]
         row = next(rows)
         yield scenes.take(slice(row, row + 1)), place
 
@@ -186,13 +185,12 @@ def _gsr(seed: int, setting: Setting) -> tuple[Scenes, list[Said]]:
     again = {"left_of": 87, "right_of": 88}
     wanted = [[name for name, count in each.items() for _ in range(count)] for each in (counts, again)]
     ordered = [(names[int(i)], k == 0) for k, names in enumerate(wanted) for i in rng.permutation(len(names))]
-    pairs = [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)]
-    labels = {(r, p): truth(pool, r, *p) for r in counts for p in pairs}
+    labels = {(r, p): truth(pool, r, *p) for r in counts for p in PAIRS}
     used: dict[int, int] = {}
     spoken: set[tuple[int, frozenset[int]]] = set()
     statements: list[Said] = []
     for group, (name, fresh) in enumerate(ordered):
-        row, pair = _pair_for(labels, name, pairs if not fresh else pairs[:2], used, spoken, fresh, rng)
+        row, pair = _pair_for(labels, name, PAIRS if not fresh else PAIRS[:2], used, spoken, fresh, rng)
         used.setdefault(row, len(used))
         spoken.add((row, frozenset(pair)))
         names = pool.names(row)
@@ -202,7 +200,7 @@ def _gsr(seed: int, setting: Setting) -> tuple[Scenes, list[Said]]:
 
 
 def _pair_for(
-    labels: dict[tuple[str, tuple[int, int]], Ints], name: str, pairs: list[tuple[int, int]], used: dict[int, int],
+    labels: dict[tuple[str, tuple[int, int]], Ints], name: str, pairs: Sequence[tuple[int, int]], used: dict[int, int],
     spoken: set[tuple[int, frozenset[int]]], fresh: bool, rng: np.random.Generator,
 ) -> tuple[int, tuple[int, int]]:  # fmt: skip
     """A picture and two of its things that stand so, clearly, and are not talked about yet."""

@@ -37,6 +37,11 @@ def policy_file(name: str) -> Path:
     return checkpoint_folder(name) / "record" / "policy.json"
 
 
+def default_policy(model: str, graph: str | Path | None) -> Path | None:
+    """The policy to use where none is given: a bundled model's own, unless a graph of one's own is."""
+    return policy_file(model) if is_world(model) and graph is None else None
+
+
 def unknown_things(*names: str) -> list[str]:
     """Which of these the bundled models have never seen."""
     return [name for name in names if name.lower() not in things()]

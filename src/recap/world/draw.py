@@ -11,7 +11,7 @@ from recap.arrays import Bools
 from recap.world.backgrounds import background, draw_background
 from recap.world.objects import Layer, paint, things
 from recap.world.outlines import TILTS
-from recap.world.scene import NOTHING, PLACES, Ints, Link, Scenes, reach_of
+from recap.world.scene import NOTHING, PLACES, Ints, Link, Reach, Scenes, reach_of
 from recap.world.shapes import Values
 
 MODEL_SIZE, PEOPLE_SIZE = 96, 640
@@ -80,15 +80,16 @@ def paint_scene(scenes: Scenes, row: int = 0, size: int = MODEL_SIZE) -> Paintin
     one = scenes.take(slice(row, row + 1))
     pixels = draw_background(background(int(one.background[0])), size)
     axis = ((np.arange(size) + 0.5) / size).astype(np.float32)
-    pixels = _strings(one, pixels, axis)
-    pixels = _shadows(one, pixels, axis)
+    reach = reach_of(one)
+    pixels = _strings(one, reach, pixels, axis)
+    pixels = _shadows(one, reach, pixels, axis)
     masks = np.zeros((PLACES, size, size), bool)
     nearest = np.full((size, size), NOTHING)
     order = order_of(one)
     for place, side in zip(order.place[0], order.side[0], strict=True):
         if place == NOTHING:
             continue
-        where, layer = _layer(one, int(place), int(side), axis)
+        where, layer = _layer(one, reach, int(place), int(side), axis)
         colour = one.colour[0, place].astype(np.float32)
         seen = layer.fixed + layer.tint[..., None] * colour
         pixels[where] = pixels[where] * (1 - layer.alpha[..., None]) + seen
@@ -98,11 +99,10 @@ def paint_scene(scenes: Scenes, row: int = 0, size: int = MODEL_SIZE) -> Paintin
     return Painting(pixels.clip(0, 1), masks, nearest)
 
 
-def _layer(one: Scenes, place: int, side: int, axis: Values) -> tuple[tuple[slice, slice], Layer]:
+def _layer(one: Scenes, reach: Reach, place: int, side: int, axis: Values) -> tuple[tuple[slice, slice], Layer]:
     """A thing's paint on the part of the picture that it can reach."""
     thing = list(things().values())[int(one.thing[0, place])]
     x, y, size = one.x[0, place], one.y[0, place], one.size[0, place]
-    reach = reach_of(one)
     soft = 2 / len(axis)
     rows = _span(axis, reach.top[0, place] - soft, reach.bottom[0, place] + soft)
     columns = _span(axis, reach.left[0, place] - soft, reach.right[0, place] + soft)
@@ -134,8 +134,7 @@ def _span(axis: Values, low: float, high: float) -> slice:
     return slice(int(np.searchsorted(axis, low)), int(np.searchsorted(axis, high)))
 
 
-def _strings(one: Scenes, pixels: Values, axis: Values) -> Values:
-    reach = reach_of(one)
+def _strings(one: Scenes, reach: Reach, pixels: Values, axis: Values) -> Values:
     soft = 1 / len(axis)
     for place in np.flatnonzero((one.link[0] == Link.STRING) & one.present[0]):
         across = np.clip((STRING_WIDTH / 2 - np.abs(axis - reach.middle_x[0, place])) / soft + 0.5, 0, 1)
@@ -146,9 +145,8 @@ def _strings(one: Scenes, pixels: Values, axis: Values) -> Values:
     return pixels
 
 
-def _shadows(one: Scenes, pixels: Values, axis: Values) -> Values:
+def _shadows(one: Scenes, reach: Reach, pixels: Values, axis: Values) -> Values:
     """A soft dark spot under what stands on the ground."""
-    reach = reach_of(one)
     x, y = np.meshgrid(axis, axis)
     for place in np.flatnonzero(np.isin(one.link[0], (Link.GROUND, Link.UNDER)) & one.present[0]):
         half = (reach.right[0, place] - reach.left[0, place]) / 2

@@ -16,7 +16,7 @@ import torch
 from recap.world.batched import Painter
 from recap.world.objects import things
 from recap.world.sample import Setting, sample
-from recap.world.scene import NOTHING, Scenes
+from recap.world.scene import NOTHING, PAIRS, Scenes
 from recap.world.truth import NO, RELATIONS, YES, truth
 from recap.world.vocabulary import NO as NO_WORD
 from recap.world.vocabulary import PAD, encode, vocabulary
@@ -24,8 +24,6 @@ from recap.world.vocabulary import YES as YES_WORD
 
 Tensor = torch.Tensor
 
-PAIRS = ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1))
-"""the places that questions are about: the pair both ways round, and each of it with a third thing"""
 OTHER_PAIRS = 0.35
 """how often a pair with a third thing is asked about, beside the pair itself"""
 CHUNK = 4096
@@ -111,11 +109,6 @@ class Asker:
         self._table["chosen"] = torch.from_numpy(chosen).float().to(device)
         self._table["names"] = torch.from_numpy(numbers).to(device)
         self._table["weight"] = self._weights()
-
-    @property
-    def width(self) -> int:
-        """Tokens of the longest question with its answer."""
-        return self._table["ids"].shape[1] + 1
 
     def _weights(self) -> Tensor:
         """(2, cells): how much a cell with that answer counts: rare answers are asked as often as common ones."""

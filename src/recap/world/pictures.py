@@ -1,13 +1,18 @@
-"""Pictures of the world by name: `world:whatsup/17` is the eighteenth of that benchmark."""
+"""Pictures by name, the world's among them: `world:whatsup/17` is the eighteenth of that benchmark."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 from PIL.Image import Image
 
 from recap.errors import RecapError, did_you_mean
+from recap.models.pictures import open_picture, picture_size
 from recap.world.benchmarks import BENCHMARKS, benchmark
-from recap.world.bundled import PREFIX
+from recap.world.bundled import PREFIX, is_world
 from recap.world.draw import MODEL_SIZE, draw
+
+USUAL_SIZE = (640, 480)
 
 
 def picture_name(dataset: str, number: int) -> str:
@@ -25,3 +30,22 @@ def world_picture(name: str, size: int = MODEL_SIZE) -> Image:
     if not number.isdecimal() or int(number) >= len(scenes):
         raise RecapError(f'"{name}" is not a picture: {PREFIX}{dataset}/0000 to {len(scenes) - 1:04d} are')
     return draw(scenes, int(number), size)
+
+
+def open_any(source: str | Path | bytes) -> Image:
+    """A picture from a file, its bytes, or the world."""
+    if isinstance(source, bytes) or not is_world(str(source)):
+        return open_picture(source)
+    return world_picture(str(source))
+
+
+def size_of(source: str | Path | bytes) -> tuple[int, int]:
+    """Width and height without decoding; a usual size for bytes, and for what opening will refuse with its reason."""
+    if isinstance(source, bytes):
+        return USUAL_SIZE
+    if is_world(str(source)):
+        return MODEL_SIZE, MODEL_SIZE
+    try:
+        return picture_size(source)
+    except RecapError:
+        return USUAL_SIZE

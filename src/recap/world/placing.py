@@ -14,6 +14,8 @@ from recap.world.scene import NOTHING, Ints, Kind, Link
 
 NEAR_GROUND = 0.955
 """where the ground is at depth 0, from the top"""
+FIRST_GROUND = 0.07
+"""how far below the horizon things at depth 1 stand"""
 MARGIN = 0.03
 """what is kept free at the picture's edges"""
 SHRINK = 0.35
@@ -73,8 +75,7 @@ class Pair:
 
     def ground(self, which: int) -> Floats:
         """Where the ground is under a thing."""
-        start = self.horizon + 0.07
-        return start + (1 - self.depth[:, which]) * (NEAR_GROUND - start)
+        return ground_at(self.horizon, self.depth[:, which])
 
     def set(self, which: int, *, centre: Floats, bottom: Floats) -> None:
         """Put a thing by the middle of its width and its lowest point."""
@@ -95,6 +96,12 @@ class Pair:
         """Shrink things where they would not fit; never grow them."""
         small = np.minimum(factor, 1)
         self.size[:, which] *= small if isinstance(which, int) else small[:, None]
+
+
+def ground_at(horizon: Floats, depth: Floats) -> Floats:
+    """Where the ground is at a depth, from the top: it begins a little below the horizon."""
+    start = horizon + FIRST_GROUND
+    return start + (1 - depth) * (NEAR_GROUND - start)
 
 
 def place(pair: Pair, kinds: Ints) -> None:
@@ -210,7 +217,7 @@ def _inside(pair: Pair) -> None:
 
 def _front(pair: Pair) -> None:
     """The first hides a part of the second, and leaves in view most of it and the ground that it stands on."""
-    slope = NEAR_GROUND - pair.horizon - 0.07
+    slope = NEAR_GROUND - pair.horizon - FIRST_GROUND
     pair.size[:, 1] *= 1.15
     pair.fit(np.maximum(0.72 * pair.width(1) / pair.width(0), 0.075 / pair.size[:, 0]), 0)
     over = np.minimum(_uniform(pair, 0.2, 0.45) * pair.height(1), pair.height(0) - 0.25 * slope)

@@ -11,8 +11,8 @@ from recap.arrays import Bools, Floats
 from recap.world.backgrounds import horizon
 from recap.world.objects import things
 from recap.world.outlines import STEADY, TILTS, outlines
-from recap.world.placing import Pair, place
-from recap.world.scene import FIRST, NOTHING, PLACES, SECOND, Ints, Kind, Link, Scenes
+from recap.world.placing import FIRST_GROUND, SHRINK, Pair, ground_at, place
+from recap.world.scene import FIRST, NOTHING, PLACES, SECOND, Ints, Kind, Link, Scenes, reach_of
 
 TRIES = 6
 """places that are tried for each further thing before it is left out"""
@@ -128,7 +128,8 @@ def _add_others(scenes: Scenes, rng: np.random.Generator, setting: Setting) -> N
     """Further things on the ground or on strings, each where it hides nothing and is hidden by nothing."""
     count, table, scale = len(scenes), outlines(), np.array([thing.scale for thing in things().values()])
     wanted = rng.choice(len(setting.others), count, p=np.array(setting.others) / sum(setting.others))
-    start = horizon(scenes.background) + 0.07
+    skyline = horizon(scenes.background)
+    start = skyline + FIRST_GROUND
     boxes: list[tuple[Floats, ...]] = [_box(scenes, place) for place in (FIRST, SECOND)]
     for place_ in range(2, PLACES):
         ranks = rng.random((count, len(scale)))
@@ -143,9 +144,9 @@ def _add_others(scenes: Scenes, rng: np.random.Generator, setting: Setting) -> N
         open_ = wanted > place_ - 2
         for _ in range(TRIES):
             depth = rng.uniform(0, 1, count)
-            size = rng.uniform(*setting.size, count) * 0.9 * scale[thing] * (1 - 0.35 * depth)
+            size = rng.uniform(*setting.size, count) * 0.9 * scale[thing] * (1 - SHRINK * depth)
             x = rng.uniform(0.02 - size * left, 0.98 - size * right)
-            low = start + (1 - depth) * (0.955 - start)
+            low = ground_at(skyline, depth)
             highest = 0.05 + size * (bottom - top)
             low = np.where(hanging, rng.uniform(highest, np.maximum(highest, start - 0.05)), low)
             y = low - size * bottom
@@ -164,16 +165,9 @@ def _add_others(scenes: Scenes, rng: np.random.Generator, setting: Setting) -> N
 
 def _box(scenes: Scenes, place_: int) -> tuple[Floats, ...]:
     """Left, right, top and bottom of one place's things; nowhere for empty places."""
-    table = outlines()
-    key = (scenes.thing[:, place_], scenes.tilt[:, place_], scenes.mirror[:, place_].astype(int))
-    x, y, size = scenes.x[:, place_], scenes.y[:, place_], scenes.size[:, place_]
+    reach = reach_of(scenes, place_)
     away = np.where(scenes.thing[:, place_] == NOTHING, 9.0, 0.0)
-    return (
-        x + size * table.left[key] + away,
-        x + size * table.right[key] + away,
-        y + size * table.top[key],
-        y + size * table.bottom[key],
-    )
+    return reach.left + away, reach.right + away, reach.top, reach.bottom
 
 
 def _overlap(a: tuple[Floats, ...], b: tuple[Floats, ...]) -> Bools:

@@ -20,6 +20,8 @@ PLACES = 5
 """the two things asked about, and up to three others"""
 FIRST, SECOND = 0, 1
 NOTHING = -1
+PAIRS = ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1))
+"""places that can be asked about: the pair both ways round, and each of it with a third thing"""
 
 Ints = NDArray[np.int64]
 
@@ -115,17 +117,18 @@ class Reach:
     middle_y: Floats
 
 
-def reach_of(scenes: Scenes) -> Reach:
-    """From the drawings' measured reaches; empty places get any values."""
+def reach_of(scenes: Scenes, place: int | slice = slice(None)) -> Reach:
+    """From the drawings' measured reaches; empty places get any values. With one place the arrays are (N,)."""
     table = outlines()
-    key = (scenes.thing, scenes.tilt, scenes.mirror.astype(int))
+    key = (scenes.thing[:, place], scenes.tilt[:, place], scenes.mirror[:, place].astype(int))
+    x, y, size = scenes.x[:, place], scenes.y[:, place], scenes.size[:, place]
     return Reach(
-        scenes.x + scenes.size * table.left[key],
-        scenes.x + scenes.size * table.right[key],
-        scenes.y + scenes.size * table.top[key],
-        scenes.y + scenes.size * table.bottom[key],
-        scenes.x + scenes.size * table.middle_x[key],
-        scenes.y + scenes.size * table.middle_y[key],
+        x + size * table.left[key],
+        x + size * table.right[key],
+        y + size * table.top[key],
+        y + size * table.bottom[key],
+        x + size * table.middle_x[key],
+        y + size * table.middle_y[key],
     )
 
 

@@ -52,25 +52,28 @@ class Way:
 
 
 @cache
+def _wording() -> dict[str, Any]:
+    return tomllib.loads(resources.files("recap.world").joinpath("wording.toml").read_text("utf-8"))
+
+
+@cache
 def all_ways() -> tuple[Way, ...]:
     """All ways of asking all relations."""
-    data = tomllib.loads(resources.files("recap.world").joinpath("wording.toml").read_text("utf-8"))
+    phrases = _wording()["phrases"]
     found: list[Way] = []
     for relation in RELATIONS:
         plain = question(SUBJECT, relation, OBJECT)
         sentences = [("plain", plain)]
-        sentences += [("phrases", f"Is the {SUBJECT} {phrase} the {OBJECT}?") for phrase in data["phrases"][relation]]
+        sentences += [("phrases", f"Is the {SUBJECT} {phrase} the {OBJECT}?") for phrase in phrases[relation]]
         for group in ("paraphrases", "wrappers", "constrained"):
             sentences += [(group, asked_by(way, plain, SUBJECT, OBJECT)) for way in ways(group).values()]
         found += [Way(relation, group, tuple(words_of(text))) for group, text in dict.fromkeys(sentences)]
     return tuple(found)
 
 
-@cache
 def shares() -> dict[str, float]:
     """How often each way of asking is trained."""
-    data = tomllib.loads(resources.files("recap.world").joinpath("wording.toml").read_text("utf-8"))
-    return data["shares"]
+    return _wording()["shares"]
 
 
 @cache
