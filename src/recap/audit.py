@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from recap.claims import Graph, default_graph, load_graph
+from recap.claims import Graph, Statement, default_graph, load_graph
 from recap.errors import RecapError
 from recap.policy import Decision, Policy, check_policy, decide, load_policy
 from recap.policy.reason import case_of
-from recap.probes import Plan
+from recap.probes import Plan, question
+from recap.probes import plan as plan_probes
 from recap.probing import Asked, Prepares, plan_job, row_of, run_job
 from recap.probing.run import Margins, margin_of
 from recap.store import Store
@@ -155,6 +156,19 @@ def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = N
     except (KeyError, TypeError):
         raise RecapError("this is not the JSON of a verdict") from None
     return _verdict(question, row, probes, policy, relations)
+
+
+def verdict_on(row: Row, policy: Policy | None, graph: Graph | None = None) -> Verdict:
+    """What an audit says of a row of a margin table: the same verdict and trail, from margins measured before."""
+    relations = graph or default_graph()
+    said = Statement(row.subject, row.relation, row.object, relations.family_of(row.relation), row.relation, False)
+    plan = plan_probes(relations.claim(said), graph=relations)
+    probes: list[Probed] = []
+    for role in plan.roles:
+        margin = row.direct.image if role.kind == "direct" else row.margin("image", role.relation or "")
+        if margin is not None:
+            probes.append(Probed(role.kind, role.relation, role.probe.question, role.probe.view.value, margin))
+    return _verdict(question(row.subject, row.relation, row.object, relations), row, tuple(probes), policy, relations)
 
 
 def _verdict(question: str, row: Row, probes: tuple[Probed, ...], policy: Policy | None, graph: Graph) -> Verdict:

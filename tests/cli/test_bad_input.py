@@ -138,6 +138,12 @@ def test_a_policy_of_another_model(recap: Recap, tmp_path: Path) -> None:
         (["evaluate", "t.jsonl", "--out", "t.jsonl"], "t.jsonl: cannot make the folder"),
         (["data", "stats", "vsr"], "vsr is read from a folder of yours: give --root DIR"),
         (["data", "stats", "nope"], '"nope" is not a dataset'),
+        (
+            ["data", "fetch", "whatsap"],
+            'not a benchmark that can be fetched; did you mean "whatsup"? (vsr, whatsup, gsr)',
+        ),
+        (["data", "fetch", "vsr", "--mirror", "mirror"], 'the mirror is "mirror"; it must be an address'),
+        (["data", "fetch", "vsr", "--limit", "0"], "Input should be greater than or equal to 1"),
         (["graph", "check", "none.toml"], "none.toml: cannot read the graph: no such file"),
         (["demo", "--groups", "3", "--out", "d"], "groups is 3; between 40 and 820 can be shown"),
         (["demo", "--out", "t.jsonl"], "t.jsonl"),

@@ -186,6 +186,7 @@ def test_help_everywhere_has_an_example(recap: Recap) -> None:
         ["data", "stats"],
         ["graph", "show"],
         ["graph", "check"],
+        ["graph", "learn"],
     ):
         ran = recap(*command, "--help")
         assert ran.code == 0

@@ -15,7 +15,7 @@ def test_import_recap_pulls_in_neither_torch_nor_matplotlib() -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    code = "import sys, recap.cli.main; print([m for m in ('numpy', 'pydantic', 'rich', 'polars', 'PIL') if m in sys.modules])"
+    code = "import sys, recap.cli.main; print([m for m in ('numpy', 'pydantic', 'rich', 'polars', 'PIL', 'httpx') if m in sys.modules])"
     assert python(code) == "[]\n"
 
 

@@ -54,6 +54,25 @@ def test_gsr_official_files(tmp_path: Path) -> None:
     assert len({item.unit for item in items}) == 2
 
 
+def test_the_official_captions_read_as_the_statements_do(tmp_path: Path, data: Path) -> None:
+    """The rebuilt statements, put back into the official files' wording, are read as the same statements."""
+    plain = load_dataset("gsr", data / "gsr").items
+    machine = {"in front of": "to the front of", "behind": "to the behind of"}
+    parts: dict[str, list[list[object]]] = {"coco": [], "gqa": []}
+    for number, (true, false) in enumerate(zip(plain[::2], plain[1::2], strict=True)):
+        part = "coco" if true.unit.startswith("coco") else "gqa"
+        said = [
+            f"A photo of a {s.subject} {machine.get(s.phrase, s.phrase)} a {s.object}"
+            for s in (true.statement, false.statement)
+        ]
+        parts[part].append([number, *said])
+    (tmp_path / "coco_qa_two_obj.json").write_text(json.dumps(parts["coco"]))
+    (tmp_path / "vg_qa_two_obj.json").write_text(json.dumps(parts["gqa"]))
+    read = load_dataset("gsr", tmp_path).items
+    assert [item.statement for item in read] == [item.statement for item in plain]
+    assert [item.label for item in read] == [item.label for item in plain]
+
+
 def test_a_dataset_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.jsonl"
     rows = [

@@ -22,6 +22,7 @@ from recap.probes import View
 from recap.probing import Asked, plan_job, rows_of, run_job
 from recap.store import Store
 from recap.table import read_table
+from recap.world.pictures import stamp_of
 from tests.conftest import Ran
 from tests.models.tiny import picture
 from tests.probing.checkpoint import save_checkpoint, save_dataset
@@ -118,6 +119,42 @@ def test_what_is_stored_is_not_asked_again() -> None:
     assert (one.computed, one.found) == (job.probes, 0)
     assert (two.computed, two.found, second.forwards) == (0, job.probes, 0)
     assert one.margins == two.margins
+
+
+def test_a_picture_seen_before_is_opened_only_if_it_must_be_shown(tmp_path: Path) -> None:
+    job = plan_job(asked(4), "diagnostic", flat, 250)
+    opened: list[str] = []
+
+    def watched(name: str) -> Image.Image:
+        opened.append(name)
+        return shown(name)
+
+    def stamp(name: str) -> str:
+        return f"{name} unchanged"
+
+    with Store(tmp_path / "margins.db") as store:
+        one = run_job(job, Echo(), store, watched, stamp=stamp)
+        assert set(opened) == {"0", "1", "2", "3"}
+        opened.clear()
+        two = run_job(job, Echo(), store, watched, stamp=stamp)
+        assert (opened, two.margins, two.computed) == ([], one.margins, 0)
+        # A picture that has changed since is opened, and what it now shows is asked.
+        three = run_job(
+            job, Echo(), store, lambda name: picture(40, 30, 10 + int(name)), stamp=lambda name: f"{name} changed"
+        )
+    assert three.computed == sum(len(e.questions) for batch in job.batches for e in batch if e.image is not None)
+    assert three.margins != one.margins
+
+
+def test_the_stamp_of_a_file_changes_with_it(tmp_path: Path) -> None:
+    file = tmp_path / "a.png"
+    picture(20, 20, 1).save(file)
+    first = stamp_of(str(file))
+    assert first == stamp_of(str(file))
+    picture(21, 20, 2).save(file)
+    assert stamp_of(str(file)) != first
+    assert stamp_of(str(tmp_path / "nowhere.png")) is None
+    assert stamp_of("world:whatsup/0003") != stamp_of("world:whatsup/0004")
 
 
 def test_a_batch_is_asked_whole_whatever_is_stored_already() -> None:

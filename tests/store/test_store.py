@@ -101,3 +101,25 @@ def test_two_processes_share_a_store(tmp_path: Path) -> None:
         assert worker.exitcode == 0
     with Store(tmp_path / "s.db") as store:
         assert len(store) == 92
+
+
+def test_how_long_a_job_took_is_told_as_it_was_first(tmp_path: Path) -> None:
+    with Store(tmp_path / "margins.db") as store:
+        assert store.run_of("job") is None
+        store.remember_run("job", 100, 2.5)
+        store.remember_run("job", 7, 0.1)
+    with Store(tmp_path / "margins.db") as store:
+        assert store.run_of("job") == (100, 2.5)
+
+
+def test_a_store_made_before_these_tables_gets_them(tmp_path: Path) -> None:
+    with Store(tmp_path / "margins.db") as store:
+        store.put({b"key": 1.5})
+    with sqlite3.connect(tmp_path / "margins.db") as old:
+        old.executescript("DROP TABLE pictures; DROP TABLE runs;")
+    old.close()
+    with Store(tmp_path / "margins.db") as store:
+        store.remember_picture("a.png 10 5", "digest")
+        assert store.pixels_of("a.png 10 5") == "digest"
+        assert store.pixels_of("b.png 10 5") is None
+        assert store.get([b"key"]) == {b"key": 1.5}

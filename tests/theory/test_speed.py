@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.statistics import compare_bootstrap, time_evaluate
+from benchmarks.statistics import compare_bootstrap, time_evaluate, time_study
 
 from recap.models.bench import bench
 
@@ -16,6 +16,13 @@ def test_the_bootstrap_is_fifty_times_the_plain_loop_and_equal_to_it() -> None:
 
 def test_a_whole_evaluation_takes_seconds() -> None:
     assert time_evaluate() < 10
+
+
+def test_the_statistics_of_six_settings_take_less_than_a_minute() -> None:
+    found = time_study(sampled=3)
+    assert found.risks == 23
+    assert found.seconds < 60
+    assert found.plain > 10 * found.seconds
 
 
 def test_the_token_tree_is_three_times_batched_without_sharing() -> None:

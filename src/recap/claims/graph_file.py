@@ -37,14 +37,14 @@ class Problem:
 def default_graph() -> Graph:
     """The paper's graph, shipped with the package."""
     text = resources.files("recap.claims").joinpath("graph.toml").read_text("utf-8")
-    return _accept("graph.toml", text)
+    return graph_from_text("graph.toml", text)
 
 
 def load_graph(path: str | Path | None = None) -> Graph:
     """The graph in this file, validated, or the paper's own."""
     if path is None:
         return default_graph()
-    return _accept(str(path), _read(Path(path)))
+    return graph_from_text(str(path), _read(Path(path)))
 
 
 def check_graph(path: str | Path) -> list[Problem]:
@@ -57,7 +57,8 @@ def _read(path: Path) -> str:
         return path.read_text("utf-8-sig")
 
 
-def _accept(name: str, text: str) -> Graph:
+def graph_from_text(name: str, text: str) -> Graph:
+    """The graph that this text states; the first problem is an error that names its line."""
     checker = _Checker(text)
     if checker.problems:
         first, more = checker.problems[0], len(checker.problems) - 1
@@ -235,8 +236,8 @@ class _Checker:
         return next((r.name for r in self.relations.values() if r.canonical == name), None)
 
     def _mirror(self, claim: str) -> tuple[str, ...]:
-        """The contradictions of a claim, each over the swapped pair."""
-        return tuple(self._inverse(a) or a for a in self.relations[claim].contradictions)
+        """The contradictions of a claim, each over the swapped pair; what has no name there is not said."""
+        return tuple(b for a in self.relations[claim].contradictions if (b := self._inverse(a)) is not None)
 
     def _reverse(self, node: Relation, other: str) -> str:
         canonical = self.relations[other].canonical

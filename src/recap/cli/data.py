@@ -1,4 +1,4 @@
-"""`recap data`: the benchmarks, and their counts."""
+"""`recap data`: the benchmarks, their counts, and how to get them."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from typing import Annotated, Any
 
 import typer
 
+from recap.cli import fetch
 from recap.cli.options import GraphFile, Json
 
 app = typer.Typer(
-    help="The benchmarks: what they are, and their counts.", rich_markup_mode=None, invoke_without_command=True
+    help="The benchmarks: what they are, their counts, and how to get them.",
+    rich_markup_mode=None,
+    invoke_without_command=True,
 )
 
 
 @app.callback()
 def top(context: typer.Context) -> None:
-    """The benchmarks: what they are, and their counts."""
+    """The benchmarks: what they are, their counts, and how to get them."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
 @app.command("list")
 def list_datasets(json: Json = False) -> None:
-    """List the benchmarks that can be read, with their files and licences.
+    """List the benchmarks that can be read, with their files and licences. `recap data fetch` gets them.
 
     \b
     Example: recap data list
@@ -85,6 +88,9 @@ def stats(
         print_json(found)
         return
     _show(found)
+
+
+app.command("fetch")(fetch.run)
 
 
 def _show(found: dict[str, Any]) -> None:

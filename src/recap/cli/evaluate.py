@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from recap.evaluation import Evaluation, Measured
     from recap.table import MarginTable
 
+PAPERS_COVERAGE = 0.8
+GATED = ("recap-img", "recap-selector")
 _SHOWN = {
     "coverage": "Cov",
     "acc": "Acc",
@@ -41,7 +43,8 @@ def run(
     graph: GraphFile = None,
     json: Json = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Also write evaluation.json and splits.csv there.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Also write a report there, with every table and figure."),
     ] = None,
 ) -> None:
     """Evaluate every risk that the table allows, and deployed RECAP, over held-out splits.
@@ -64,7 +67,15 @@ def run(
     with progress("splits", splits) as done:
         result = evaluate(rows, splits=splits, coverage=coverage, level=level, risks=names, progress=done)
     if out is not None:
+        if names is not None:
+            # The report is about everything that the table allows; only what is printed is about the risks named.
+            with progress("splits", splits) as done:
+                whole = evaluate(rows, splits=splits, coverage=coverage, level=level, progress=done)
+        else:
+            whole = result
         _write(result, out)
+        page = _report(rows, whole, table, out)
+        notice(f"report: {page}")
     if result.unlabelled:
         notice(f"{result.unlabelled} rows have no label and were left out")
     if json:
@@ -107,6 +118,30 @@ def _write(result: Evaluation, out: Path) -> None:
             writer.writerow([name, seed, *("" if math.isnan(v) else repr(v) for v in values)])
     write_text(out / "splits.csv", text.getvalue())
     write_text(out / "evaluation.json", json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
+
+
+def _report(rows: MarginTable, result: Evaluation, source: Path, out: Path) -> Path:
+    """Every experiment of the paper that one table allows, as `recap reproduce` writes them."""
+    from recap.cli.console import progress
+    from recap.evaluation.examples import example_cards
+    from recap.evaluation.experiments import EXPERIMENTS
+    from recap.evaluation.report import Report, write_report
+    from recap.evaluation.reproduce import provenance, restated, run_all, table_study, today
+
+    study = table_study(rows, result)
+    with progress("experiments", len(EXPERIMENTS)) as done:
+        found = run_all(study, list(EXPERIMENTS.values()), done)
+    report = Report(
+        title=f"RECAP: {study.title(study.headline[0])} on {study.title(study.primary[0])}",
+        suite=study.suite,
+        command=f"recap evaluate {source} --coverage {result.coverage:g} --splits {result.splits} --out {out}",
+        date=today(),
+        experiments=found if result.coverage == PAPERS_COVERAGE else restated(found, result.coverage),
+        provenance=provenance(study),
+        examples=example_cards(study, source.parent),
+        titles=study.titles,
+    )
+    return write_report(report, out)
 
 
 def _show(result: Evaluation) -> None:
@@ -165,7 +200,8 @@ def _gains(result: Evaluation) -> Grid:
     metrics = ("acc", "hfpr", "err_auc", "hall_auc")
     for metric in metrics:
         grid.add_column(_SHOWN[metric], justify="right")
-    for mode, gains in result.gains.items():
+    for mode in GATED:
+        gains = result.gains[mode]
         told = [gains[metric] for metric in metrics]
         grid.add_row(mode, *(f"{100 * g.point:+.1f} \\[{100 * g.low:+.1f}, {100 * g.high:+.1f}]" for g in told))
     return grid

@@ -101,24 +101,25 @@ def show(
     side = calibration_rows([row.unit for row in table.rows], 0)
     policy = calibrate_table(table.where(side), COVERAGE)
     held = table.where(~side)
-    picked = _pick(list(decide(policy, held)), held.rows, examples)
+    picked = pick(list(decide(policy, held)), held.rows, examples)
     auditor = Auditor(model, policy, table.graph, store)
     verdicts = auditor.audit_many(
         [(row.image or "", question(row.subject, row.relation, row.object)) for row in picked]
     )
+    result = evaluate(table)
     return Shown(
         model=name,
         table=table,
         policy=policy,
-        result=evaluate(table),
-        curves=_curves(table),
+        result=result,
+        curves=_curves(table, result.policies),
         probes=found.ran.computed + found.ran.found,
         seconds=found.ran.seconds,
         examples=tuple(Example(name, row, verdict) for row, verdict in zip(picked, verdicts, strict=True)),
     )
 
 
-def _pick(decisions: Sequence[Decision], rows: Sequence[Row], count: int) -> list[Row]:
+def pick(decisions: Sequence[Decision], rows: Sequence[Row], count: int) -> list[Row]:
     """Answers to show: wrong ones that were rejected first, then right ones that were accepted, never a relation twice.
 
     A demonstration shows what the method does where it works; how often it does is in the table beside it.
@@ -138,14 +139,12 @@ def _pick(decisions: Sequence[Decision], rows: Sequence[Row], count: int) -> lis
     return found
 
 
-def _curves(table: MarginTable) -> tuple[Curve, ...]:
+def _curves(table: MarginTable, policies: Sequence[Policy]) -> tuple[Curve, ...]:
     """Selective error of confidence and of deployed RECAP on the held-out rows, mean and range over the splits."""
     units = [row.unit for row in table.rows]
     values: dict[str, list[Floats]] = {"confidence": [], "RECAP": []}
-    for seed in range(SPLITS):
-        side = calibration_rows(units, seed)
-        held = table.where(~side)
-        policy = calibrate_table(table.where(side), COVERAGE)
+    for seed, policy in enumerate(policies):
+        held = table.where(~calibration_rows(units, seed))
         wrong = errors(held.yes, held.positive)
         risks = {"confidence": compute(held, "confidence"), "RECAP": policy.apply(policy.scores(held)).risk}
         for name, risk in risks.items():

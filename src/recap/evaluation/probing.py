@@ -15,7 +15,7 @@ from recap.probing.run import Ran
 from recap.store import Store
 from recap.table import MarginTable, Row
 from recap.world.bundled import is_world
-from recap.world.pictures import open_any, size_of
+from recap.world.pictures import open_any, size_of, stamp_of
 
 if TYPE_CHECKING:
     from recap.models.local import LocalModel
@@ -59,7 +59,7 @@ def probe_items(
         return model.size(None if image is None else size_of(image), questions)
 
     job = plan_job(asked, probes, size, model.tokens, relations, wrapper)
-    ran = run_job(job, model, store, open_any, lambda done: progress(done, job.probes))
+    ran = run_job(job, model, store, open_any, lambda done: progress(done, job.probes), stamp_of)
     return Probing(rows_of(job, ran, str(model.identity), relations), ran, relations, source)
 
 
@@ -76,7 +76,7 @@ def _asked(item: Item, folder: Path, graph: Graph) -> Asked:
     return Asked(
         item.id,
         graph.claim(item.statement),
-        image if is_world(image) else str(_locate(folder, image)),
+        image if is_world(image) else str(locate(folder, image)),
         item.unit,
         item.dataset,
         item.label,
@@ -86,7 +86,7 @@ def _asked(item: Item, folder: Path, graph: Graph) -> Asked:
     )
 
 
-def _locate(folder: Path, image: str) -> Path:
+def locate(folder: Path, image: str) -> Path:
     """A picture by the path its dataset gives, or by its name alone: people keep benchmark pictures in flat folders."""
     name = Path(image).name
     for place in (folder / image, folder / name, folder / "images" / name):

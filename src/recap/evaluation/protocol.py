@@ -60,15 +60,16 @@ def evaluate(
         # Risks were named: deployed RECAP is reported beside them where the table has what it needs.
         deployable = deployable and not {BASELINE, IMG} & offered(inside)[1].keys()
 
-    def pool(rows: MarginTable, some: Sequence[str]) -> dict[str, Measured]:
+    def pool(rows: MarginTable, some: Sequence[str]) -> tuple[dict[str, Measured], tuple[Policy, ...]]:
         return _measure_pool(rows, some, splits, coverage, level if deployable else None, progress)
 
-    measured = pool(inside, names)
+    measured, policies = pool(inside, names)
     best = measured
     if len(everything) > len(inside):
-        best = pool(
+        best, _ = pool(
             everything, names if risks is not None else [n for n in names if n in offered(everything, fitted=True)[0]]
         )
+    fixed = [name for name in names if not risk_named(name).fitted]
     return Evaluation(
         n=len(everything),
         units=len(np.unique(everything.units)),
@@ -81,8 +82,9 @@ def evaluate(
         risks=best,
         inside=measured,
         withheld=withheld,
-        pooled={name: _pooled(inside, name, coverage) for name in names if not risk_named(name).fitted},
-        gains=_gains(inside, coverage, draws) if deployable else {},
+        pooled={name: _pooled(inside, name, coverage) for name in fixed},
+        gains=_gains(inside, list(dict.fromkeys([IMG, SELECTOR, *fixed])), coverage, draws) if deployable else {},
+        policies=policies,
     )
 
 
@@ -93,8 +95,8 @@ def _measure_pool(
     coverage: float,
     level: float | None,
     progress: Callable[[int], None] | None,
-) -> dict[str, Measured]:
-    """The named risks on the held-out rows of each split, and deployed RECAP unless `level` is None."""
+) -> tuple[dict[str, Measured], tuple[Policy, ...]]:
+    """The named risks on the held-out rows of each split; unless `level` is None, also RECAP and its policies."""
     units = [row.unit for row in table.rows]
     sides = [calibration_rows(units, seed) for seed in range(splits)]
     _check_sides(table, sides)
@@ -102,6 +104,7 @@ def _measure_pool(
     scores = Scores.of(table) if level is not None else None
     found: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
     modes: Counter[str] = Counter({IMG: 0, SELECTOR: 0})
+    policies: list[Policy] = []
     sizes = {DEPLOYED: len(table)}
     for seed, side in enumerate(sides):
         for name in names:
@@ -111,13 +114,15 @@ def _measure_pool(
         if scores is not None and level is not None:
             policy = calibrate(scores.where(side), coverage, graph=table.graph.hash, level=level)
             modes[policy.mode] += 1
+            policies.append(policy)
             found[DEPLOYED].append(_deployed(policy, scores.where(~side)))
         if progress is not None:
             progress(seed + 1)
-    return {
+    measured = {
         name: Measured(sizes[name], _by_metric(rows), dict(modes) if name == DEPLOYED else {})
         for name, rows in found.items()
     }
+    return measured, tuple(policies)
 
 
 def _held_out(risk: Floats, side: Bools, coverage: float, table: MarginTable) -> dict[str, float]:
@@ -159,9 +164,13 @@ def _pooled(table: MarginTable, name: str, coverage: float) -> dict[str, float]:
     return measure(risk[defined], accepted, table.yes[defined], table.positive[defined])
 
 
-def _gains(table: MarginTable, coverage: float, draws: int) -> dict[str, dict[str, Interval]]:
-    """Paired clustered intervals of what each mode gains over confidence. H-FPR gains are reductions."""
-    risks = {name: compute(table, name) for name in (BASELINE, IMG, SELECTOR)}
+def _gains(table: MarginTable, names: Sequence[str], coverage: float, draws: int) -> dict[str, dict[str, Interval]]:
+    """Paired clustered intervals of what each risk gains over confidence. H-FPR gains are reductions.
+
+    Risks that are not defined for every row cannot be paired with confidence, and are left out.
+    """
+    risks = {name: compute(table, name) for name in dict.fromkeys([BASELINE, *names])}
+    risks = {name: risk for name, risk in risks.items() if not np.isnan(risk).any()}
     drawn = resample_metrics(risks, table.yes, table.positive, table.units, coverage, draws)
     point = {name: measure(r, accept_lowest(r, coverage), table.yes, table.positive) for name, r in risks.items()}
     sign = {"acc": 1, "hfpr": -1, "err_auc": 1, "hall_auc": 1}
@@ -172,7 +181,8 @@ def _gains(table: MarginTable, coverage: float, draws: int) -> dict[str, dict[st
             )
             for metric, s in sign.items()
         }
-        for mode in (IMG, SELECTOR)
+        for mode in risks
+        if mode != BASELINE
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from recap.policy import Policy
 from recap.statistics import Interval
 
 
@@ -58,7 +59,9 @@ class Evaluation:
     pooled: dict[str, dict[str, float]]
     """every risk at exact coverage within all rows inside the graph: a diagnostic ranking, not a deployment"""
     gains: dict[str, dict[str, Interval]]
-    """RECAP's two modes against confidence in that pool: paired clustered intervals, positive favours RECAP"""
+    """RECAP's modes and the other risks against confidence in that pool: paired clustered intervals, + is better"""
+    policies: tuple[Policy, ...] = ()
+    """RECAP as each split calibrated it, inside the graph"""
 
     def to_json(self) -> dict[str, Any]:
         """Fractions in 0…1; null where a metric has no value."""

@@ -12,6 +12,7 @@ contradiction (which carries the same bias) shows what it saw.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,9 +42,18 @@ BIASED = SimulatedModel("simulated-biased", yes_bias=2.2, tendency=1.5, signal=1
 
 
 def simulate(
-    model: SimulatedModel, groups: int, seed: int = 0, *, outside: float = 0.0, graph: Graph | None = None
+    model: SimulatedModel,
+    groups: int,
+    seed: int = 0,
+    *,
+    outside: float = 0.0,
+    graph: Graph | None = None,
+    complete: bool = False,
 ) -> MarginTable:
-    """A table of `groups` choice groups; a share `outside` of them gets one more statement beyond the graph."""
+    """A table of `groups` choice groups; a share `outside` of them gets one more statement beyond the graph.
+
+    A `complete` one also has what only some baselines ask for: other wordings, the mirror image, no image at all.
+    """
     graph = graph or default_graph()
     rng = np.random.default_rng(seed)
     rows: list[Row] = []
@@ -54,7 +64,8 @@ def simulate(
         truth = choices[rng.integers(len(choices))]
         asked = [*choices, OUTSIDE] if rng.random() < outside else list(choices)
         scene = _Scene(model, rng, graph, subject, obj, truth)
-        rows += [scene.row(f"sim-{group}-{i}", f"group-{group}", relation) for i, relation in enumerate(asked)]
+        found = [scene.row(f"sim-{group}-{i}", f"group-{group}", relation) for i, relation in enumerate(asked)]
+        rows += [scene.completed(row) for row in found] if complete else found
     return MarginTable(tuple(rows), graph, source=model.name)
 
 
@@ -92,6 +103,20 @@ class _Scene:
             "direct": {"image": self.margin("image", self.subject, relation, self.obj)},
             "margins": channels,
         }
+        return row_from_fields(fields, self.graph)
+
+    def completed(self, row: Row) -> Row:
+        """The row with what the remaining baselines ask for. Mirroring a picture turns left and right around."""
+        pair = (row.object, row.subject) if row.swapped else (row.subject, row.object)
+        text = self.margin("text", row.subject, row.relation, row.object)
+        again = (row.direct.image or 0.0) + 0.5 * self.model.noise * self.rng.standard_normal(6)
+        *paraphrases, bidirectional, combined = np.round(again, 4).tolist()
+        fields: dict[str, Any] = row.model_dump(exclude_none=True) | {"claim": row.claim}
+        fields["direct"] |= {"text": text, "paraphrases": paraphrases}
+        fields["direct"] |= {"ca_bidirectional": bidirectional, "ca_combined": combined}
+        if row.claim is not None and self.graph.family(row.claim) == "left_right":
+            relations = (row.claim, *self.graph.contradictions(row.claim))
+            fields["margins"]["flipped"] = {r: self.margin("image", pair[1], r, pair[0]) for r in relations}
         return row_from_fields(fields, self.graph)
 
     def margin(self, channel: str, subject: str, relation: str, obj: str) -> float:

@@ -78,13 +78,17 @@ def run_job(
     store: Store,
     open_image: Callable[[str], Image],
     progress: Callable[[int], None] = lambda _: None,
+    stamp: Callable[[str], str | None] = lambda _: None,
 ) -> Ran:
-    """Find every margin of the job. A picture that cannot be shown is set aside with its reason; the rest goes on."""
+    """Find every margin of the job. A picture that cannot be shown is set aside with its reason; the rest goes on.
+
+    `stamp` names a picture as it is now: what the store has seen under that name is opened only if it must be shown.
+    """
     ran, start, done = Ran(), time.monotonic(), 0
     identity = model.identity
     store.remember_model(identity.digest, str(identity))
     before = model.forwards
-    runner = _Runner(model, store, identity.digest, open_image)
+    runner = _Runner(model, store, identity.digest, open_image, stamp)
     for ready in runner.ahead(job.batches):
         ran.failed |= ready.failed
         wanted = [key for keys in ready.keys for key in keys]
@@ -110,8 +114,15 @@ def run_job(
 
 
 class _Runner:
-    def __init__(self, model: Prepares, store: Store, digest: str, open_image: Callable[[str], Image]) -> None:
-        self.model, self.store, self.digest, self.open_image = model, store, digest, open_image
+    def __init__(
+        self,
+        model: Prepares,
+        store: Store,
+        digest: str,
+        open_image: Callable[[str], Image],
+        stamp: Callable[[str], str | None],
+    ) -> None:
+        self.model, self.store, self.digest, self.open_image, self.stamp = model, store, digest, open_image, stamp
 
     def ahead(self, batches: tuple[tuple[Entry, ...], ...]) -> Iterator[_Ready]:
         """Batches made ready one ahead of their turn, in a thread of their own: never more than two hold pixels."""
@@ -128,6 +139,39 @@ class _Runner:
                 yield waiting.result()
 
     def ready(self, batch: tuple[Entry, ...]) -> _Ready:
+        return self.stored(batch) or self.opened(batch)
+
+    def stored(self, batch: tuple[Entry, ...]) -> _Ready | None:
+        """The batch without opening a picture, where all of it is known already."""
+        keys: list[list[bytes]] = []
+        for entry in batch:
+            pixels = "" if entry.image is None else self.seen_before(entry.image)
+            if pixels is None:
+                return None
+            keys.append(self.keys(entry, pixels))
+        ready = _Ready(batch, keys, self.known(keys), [], None, {})
+        return ready if ready.complete else None
+
+    def seen_before(self, image: str) -> str | None:
+        stamp = self.stamp(image)
+        return None if stamp is None else self.store.pixels_of(stamp)
+
+    def keys(self, entry: Entry, pixels: str) -> list[bytes]:
+        return [margin_key(self.digest, pixels, probe) for probe in entry.probes]
+
+    def known(self, keys: list[list[bytes]]) -> dict[bytes, float]:
+        return self.store.get(key for each in keys for key in each)
+
+    def open(self, image: str) -> tuple[Image, str]:
+        # Stamped before it is opened: should the file change meanwhile, the stamp is the old one and means nothing.
+        stamp = self.stamp(image)
+        picture = self.open_image(image)
+        pixels = pixels_digest(picture)
+        if stamp is not None:
+            self.store.remember_picture(stamp, pixels)
+        return picture, pixels
+
+    def opened(self, batch: tuple[Entry, ...]) -> _Ready:
         entries: list[Entry] = []
         requests: list[Request] = []
         keys: list[list[bytes]] = []
@@ -138,8 +182,7 @@ class _Runner:
             if entry.image is not None:
                 try:
                     if entry.image not in seen:
-                        opened = self.open_image(entry.image)
-                        seen[entry.image] = opened, pixels_digest(opened)
+                        seen[entry.image] = self.open(entry.image)
                 except RecapError as error:
                     failed[entry.image] = str(error)
                     continue
@@ -147,8 +190,8 @@ class _Runner:
                 shown = view_of(picture, entry.view)
             entries.append(entry)
             requests.append(Request(shown, entry.questions))
-            keys.append([margin_key(self.digest, pixels, probe) for probe in entry.probes])
-        known = self.store.get(key for each in keys for key in each)
+            keys.append(self.keys(entry, pixels))
+        known = self.known(keys)
         complete = all(key in known for each in keys for key in each)
         if complete or not requests:
             return _Ready(tuple(entries), keys, known, requests, None, failed)

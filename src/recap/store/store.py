@@ -7,12 +7,15 @@ import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from recap.errors import RecapError
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS margins (key BLOB PRIMARY KEY, margin REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS models (digest TEXT PRIMARY KEY, identity TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS pictures (stamp TEXT PRIMARY KEY, pixels TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS runs (job TEXT PRIMARY KEY, probes INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID;
 """
 APPLICATION = 0x52454341  # "RECA": tells our files from other SQLite databases
 AT_ONCE = 500
@@ -75,11 +78,36 @@ class Store:
 
     def remember_model(self, digest: str, identity: str) -> None:
         """Say once, in words, who stands behind a digest."""
+        self._remember("INSERT OR IGNORE INTO models VALUES (?, ?)", (digest, identity))
+
+    def remember_picture(self, stamp: str, pixels: str) -> None:
+        """Keep what a picture's pixels are called, so that a run that finds all margins need not open it."""
+        self._remember("INSERT OR IGNORE INTO pictures VALUES (?, ?)", (stamp, pixels))
+
+    def pixels_of(self, stamp: str) -> str | None:
+        """The name of a picture's pixels, if the picture was seen before."""
+        found = self._ask("SELECT pixels FROM pictures WHERE stamp = ?", stamp)
+        return None if found is None else str(found[0])
+
+    def remember_run(self, job: str, probes: int, seconds: float) -> None:
+        """Keep how long computing a job's margins took; what was said first stands."""
+        self._remember("INSERT OR IGNORE INTO runs VALUES (?, ?, ?)", (job, probes, seconds))
+
+    def run_of(self, job: str) -> tuple[int, float] | None:
+        """Probes computed for a job, and the seconds that took; None if it was never run here."""
+        found = self._ask("SELECT probes, seconds FROM runs WHERE job = ?", job)
+        return None if found is None else (int(found[0]), float(found[1]))
+
+    def _remember(self, statement: str, values: tuple[object, ...]) -> None:
         with self._lock:
             try:
-                self._db.execute("INSERT OR IGNORE INTO models VALUES (?, ?)", (digest, identity))
+                self._db.execute(statement, values)
             except sqlite3.Error as error:
                 raise RecapError(f"{self.path}: cannot write to the store: {error}") from None
+
+    def _ask(self, query: str, value: str) -> tuple[Any, ...] | None:
+        with self._lock:
+            return self._db.execute(query, (value,)).fetchone()
 
     def _claim(self) -> None:
         mark = int(self._db.execute("PRAGMA application_id").fetchone()[0])

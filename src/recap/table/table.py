@@ -50,6 +50,7 @@ class MarginTable:
     places: tuple[int, ...] = ()
     """each row's line in the source, for errors"""
     _channels: dict[str, Channel] = field(default_factory=dict[str, Channel], repr=False, compare=False)
+    _directs: dict[str, Floats] = field(default_factory=dict[str, Floats], repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -61,7 +62,8 @@ class MarginTable:
         chosen = np.flatnonzero(keep)
         places = tuple(self.places[i] for i in chosen) if self.places else ()
         channels = {name: channel.where(chosen) for name, channel in self._channels.items()}
-        return MarginTable(tuple(self.rows[i] for i in chosen), self.graph, self.source, places, channels)
+        directs = {name: column[chosen] for name, column in self._directs.items()}
+        return MarginTable(tuple(self.rows[i] for i in chosen), self.graph, self.source, places, channels, directs)
 
     def at(self, index: int) -> str:
         """Where a row stands, for an error: `table.jsonl:17: "wu-a-17-2"`."""
@@ -109,11 +111,18 @@ class MarginTable:
 
     def direct(self, name: str) -> Floats:
         """One margin of the direct question, (n,): image, text, ca_bidirectional or ca_combined."""
-        return _column(self.rows, lambda row: getattr(row.direct, name))
+        if name not in self._directs:
+            self._directs[name] = _column(self.rows, lambda row: getattr(row.direct, name))
+        return self._directs[name]
 
-    @cached_property
+    @property
     def paraphrases(self) -> Floats:
         """Margins of the paraphrased direct question, (n, P)."""
+        if "paraphrases" not in self._directs:
+            self._directs["paraphrases"] = self._make_paraphrases()
+        return self._directs["paraphrases"]
+
+    def _make_paraphrases(self) -> Floats:
         found = [row.direct.paraphrases or [] for row in self.rows]
         width = max((len(values) for values in found), default=0)
         padded = [[*values, *[np.nan] * (width - len(values))] for values in found]

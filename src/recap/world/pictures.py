@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PIL.Image import Image
 
+import recap
 from recap.errors import RecapError, did_you_mean
 from recap.models.pictures import open_picture, picture_size
 from recap.world.benchmarks import BENCHMARKS, benchmark
@@ -37,6 +38,20 @@ def open_any(source: str | Path | bytes) -> Image:
     if isinstance(source, bytes) or not is_world(str(source)):
         return open_picture(source)
     return world_picture(str(source))
+
+
+def stamp_of(source: str) -> str | None:
+    """What tells whether a picture is still the one that was opened before, without opening it; None if nothing does.
+
+    A file by path, size and time of change, as build tools do; a drawn picture by its name and who draws it.
+    """
+    if is_world(source):
+        return f"{source} {recap.__version__}"
+    try:
+        found = Path(source).stat()
+    except OSError:
+        return None
+    return f"{Path(source).resolve()} {found.st_size} {found.st_mtime_ns}"
 
 
 def size_of(source: str | Path | bytes) -> tuple[int, int]:

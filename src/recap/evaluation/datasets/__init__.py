@@ -9,6 +9,7 @@ from recap.errors import RecapError, did_you_mean
 from recap.evaluation.datasets.gsr import load_gsr
 from recap.evaluation.datasets.item import Dataset, Item, Loaded
 from recap.evaluation.datasets.own import load_own
+from recap.evaluation.datasets.shared import without_shared
 from recap.evaluation.datasets.stats import dataset_stats
 from recap.evaluation.datasets.vsr import load_vsr
 from recap.evaluation.datasets.whatsup import load_whatsup
@@ -56,7 +57,9 @@ def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None 
     if name in DATASETS:
         if root is None:
             files = " and ".join(DATASETS[name].files)
-            raise RecapError(f"{name} is read from a folder of yours: give --root DIR, holding {files}")
+            raise RecapError(
+                f"{name} is read from a folder of yours: give --root DIR, holding {files} (recap data fetch {name})"
+            )
         return DATASETS[name].load(Path(root))
     own = Path(name) if root is None else Path(root) / name
     if own.suffix == ".jsonl" or own.exists():
@@ -67,4 +70,4 @@ def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None 
     )
 
 
-__all__ = ["DATASETS", "Dataset", "Item", "Loaded", "dataset_stats", "load_dataset", "load_world"]
+__all__ = ["DATASETS", "Dataset", "Item", "Loaded", "dataset_stats", "load_dataset", "load_world", "without_shared"]

@@ -18,14 +18,18 @@ Model = TypeVar("Model", bound=BaseModel)
 T = TypeVar("T")
 
 
+class MissingFileError(RecapError):
+    """None of the known places holds the file."""
+
+
 def find_file(root: Path, layouts: Sequence[str]) -> Path:
     """The first of the known places under `root` that exists."""
     for layout in layouts:
         if (root / layout).is_file():
             return root / layout
     if not root.is_dir():
-        raise RecapError(f"{root}: no such folder; --root names the folder with the official files")
-    raise RecapError(f"{root}: holds no {layouts[0]}; --root names the folder with the official files")
+        raise MissingFileError(f"{root}: no such folder; --root names the folder with the official files")
+    raise MissingFileError(f"{root}: holds no {layouts[0]}; --root names the folder with the official files")
 
 
 @contextlib.contextmanager
