@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format bench cards clean
+.PHONY: help demo reproduce test test-slow check format bench cards clean
 
 help:
 	@echo "make demo       the whole story on the embedded world, with a page to look at"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-slow  theory tests over simulated worlds, and speed"
 	@echo "make check      formatting, lint, types, imports between rooms"
 	@echo "make bench      the statistics benchmarks"
+	@echo "make reproduce  every table and figure of the paper on the embedded world, a quarter of an hour"
 	@echo "make cards      the bundled models' figures and cards, from their checkpoints"
 	@echo "make format     format the code"
 
@@ -24,12 +25,19 @@ $(VENV)/.local: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[local]'
 	@touch $@
 
+$(VENV)/.eval: pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) --editable '.[local,eval]'
+	@touch $@ $(VENV)/.local
+
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[dev,local]'
-	@touch $@ $(VENV)/.local
+	@touch $@ $(VENV)/.local $(VENV)/.eval
 
 demo: $(VENV)/.local
 	$(BIN)/recap demo --out recap-demo
+
+reproduce: $(VENV)/.eval
+	$(BIN)/recap reproduce --out recap-report
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -m "not slow" -n 2
@@ -54,4 +62,4 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix src tests benchmarks
 
 clean:
-	rm -rf $(VENV) recap-demo dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) recap-demo recap-report dist build .pytest_cache .ruff_cache .hypothesis

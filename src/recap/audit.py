@@ -11,11 +11,12 @@ from PIL import Image
 
 from recap.claims import Graph, Statement, default_graph, load_graph
 from recap.errors import RecapError
+from recap.models import LikelihoodModel
 from recap.policy import Decision, Policy, check_policy, decide, load_policy
 from recap.policy.reason import case_of
 from recap.probes import Plan, question
 from recap.probes import plan as plan_probes
-from recap.probing import Asked, Prepares, plan_job, row_of, run_job
+from recap.probing import Asked, plan_job, row_of, run_job
 from recap.probing.run import Margins, margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
@@ -73,7 +74,11 @@ class Auditor:
     """A model, a relation graph and, if there is one, a calibrated policy."""
 
     def __init__(
-        self, model: Prepares, policy: Policy | None = None, graph: Graph | None = None, store: Store | None = None
+        self,
+        model: LikelihoodModel,
+        policy: Policy | None = None,
+        graph: Graph | None = None,
+        store: Store | None = None,
     ) -> None:
         self.model, self.policy = model, policy
         self.graph = graph or default_graph()
@@ -114,8 +119,7 @@ class Auditor:
         def size(image: str | None, questions: int) -> int:
             return pictures.size(self.model, image, questions)
 
-        budget = getattr(self.model, "tokens", 2048)
-        job = plan_job(asked, "img", size, budget, self.graph)
+        job = plan_job(asked, "img", size, self.model.tokens, self.graph)
         ran = run_job(job, self.model, self.store, pictures.open)
         for why in ran.failed.values():
             raise RecapError(why)
@@ -225,9 +229,8 @@ class _Pictures:
         picture = self.given[name]
         return picture.convert("RGB") if isinstance(picture, Image.Image) else open_any(picture)
 
-    def size(self, model: Any, name: str | None, questions: int) -> int:
-        picture = None if name is None else self.given[name]
-        if picture is None or not hasattr(model, "size"):
-            return 24 * questions
-        shape = picture.size if isinstance(picture, Image.Image) else size_of(picture)
-        return int(model.size(shape, questions))
+    def size(self, model: LikelihoodModel, name: str | None, questions: int) -> int:
+        if name is None:
+            return model.size(None, questions)
+        picture = self.given[name]
+        return model.size(picture.size if isinstance(picture, Image.Image) else size_of(picture), questions)

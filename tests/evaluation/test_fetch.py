@@ -10,7 +10,7 @@ from recap.errors import RecapError
 from recap.evaluation.datasets import DATASETS, load_dataset
 from recap.evaluation.datasets.fetch import Told, fetch_dataset, load_sources, source_of
 from recap.evaluation.datasets.fetch.checksums import read_checksums
-from recap.evaluation.probing import _locate
+from recap.evaluation.probing import locate
 from tests.conftest import Ran
 from tests.evaluation.served import SPLIT, fetch_vsr, picture, serve_gsr, serve_vsr, sha256
 from tests.evaluation.site import Site
@@ -24,7 +24,7 @@ def test_a_fetch_fills_the_layout_that_is_read(site: Site, tmp_path: Path) -> No
     got = fetch_vsr(site, tmp_path, told=Told(progress=lambda *step: told.append(step)))
     assert (len(got.items), got.pictures, got.failed) == (3, 3, ())
     for item in load_dataset("vsr", tmp_path).items:
-        assert _locate(tmp_path, item.image or "").read_bytes() == shown[item.image or ""]
+        assert locate(tmp_path, item.image or "").read_bytes() == shown[item.image or ""]
     assert told[-1] == ("pictures", 3, 3)
     assert read_checksums(tmp_path) == {
         path.removeprefix("vsr/"): sha256(content) for path, content in site.files.items()

@@ -25,6 +25,7 @@ from recap.evaluation.report import ExampleCard, Report, write_report
 from recap.evaluation.report.layout import Cell, Grid, figure, grid
 from recap.evaluation.report.page import report_page
 from recap.evaluation.report.words import METHODS, METRICS, PARTS, better, heading, over, percent, split
+from recap.evaluation.report.write import table_files
 from recap.evaluation.simulate import ALIGNED, BIASED, simulate
 
 NASTY = '<b>"x"&'
@@ -482,3 +483,17 @@ def test_a_real_experiment_makes_a_real_report(tmp_path: Path) -> None:
     assert "biased on vsr: no pictures" in page.text
     assert "VCD-Contrast" in page.text
     assert (tmp_path / "tables" / "main-results.csv").is_file()
+
+
+def test_what_an_earlier_report_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None:
+    whole = full_report()
+    write_report(whole, tmp_path)
+    (tmp_path / "tables" / "mine.csv").write_text("kept")
+    before = {path.name for path in tmp_path.rglob("*.csv")}
+    done, result = whole.experiments[0]
+    few = replace(whole, experiments=[(done, replace(result, tables=result.tables[:1], charts=()))])
+    write_report(few, tmp_path)
+    left = {path.name for path in tmp_path.rglob("*.csv")}
+    assert left < before
+    assert left == {f"{name}.csv" for name in table_files(few)} | {"mine.csv"}
+    assert not list((tmp_path / "figures").iterdir())

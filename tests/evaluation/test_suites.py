@@ -12,6 +12,7 @@ import pytest
 from recap.errors import RecapError
 from recap.evaluation.datasets import load_world
 from recap.evaluation.experiments import EXPERIMENTS, INPUTS, LackingError, Setting, Study
+from recap.evaluation.experiments.experiment import typeset
 from recap.evaluation.gather import Wanted, gather, some_units
 from recap.evaluation.paper import printed
 from recap.evaluation.probing import Progress
@@ -128,3 +129,8 @@ def test_one_table_is_a_study_of_its_own_at_the_coverage_it_was_evaluated_at() -
     assert not any("@80" in metric for metric in metrics)
     assert not any("80" in finding for _, result in results for finding in result.findings if "@" in finding)
     assert provenance(alone)["Data simulated"] == "240 statements inside the graph in 60 units"
+
+
+def test_sentences_have_true_minus_signs_and_none_on_nothing() -> None:
+    said = typeset("from -0.6 [-1.0, -0.2] by -0.0 and +0.0 to 2-3, world-1, +1.0, -0.05, over 10 to -20 %")
+    assert said == "from −0.6 [−1.0, −0.2] by 0.0 and 0.0 to 2-3, world-1, +1.0, −0.05, over 10 to −20 %"

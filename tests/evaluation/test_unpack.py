@@ -9,7 +9,7 @@ import pytest
 from recap.errors import RecapError
 from recap.evaluation.datasets.fetch import Told
 from recap.evaluation.datasets.fetch.unpack import unpack
-from recap.evaluation.probing import _locate
+from recap.evaluation.probing import locate
 from tests.evaluation.served import CLEVR, archive, fetch_whatsup, picture, serve_whatsup
 from tests.evaluation.site import Site
 
@@ -19,7 +19,7 @@ def test_whatsup_comes_out_of_its_archives(site: Site, tmp_path: Path) -> None:
     got = fetch_whatsup(site, tmp_path)
     assert (len(got.items), got.pictures, got.failed) == (20, 10, ())
     for image, content in shown.items():
-        assert _locate(tmp_path, image) == tmp_path / image
+        assert locate(tmp_path, image) == tmp_path / image
         assert (tmp_path / image).read_bytes() == content
     assert not list(tmp_path.rglob("*unwanted*"))
     site.seen.clear()

@@ -119,7 +119,7 @@ def test_a_store_made_before_these_tables_gets_them(tmp_path: Path) -> None:
         old.executescript("DROP TABLE pictures; DROP TABLE runs;")
     old.close()
     with Store(tmp_path / "margins.db") as store:
-        store.remember_picture("a.png 10 5", "digest")
+        store.put({}, {"a.png 10 5": "digest"})
         assert store.pixels_of("a.png 10 5") == "digest"
         assert store.pixels_of("b.png 10 5") is None
         assert store.get([b"key"]) == {b"key": 1.5}

@@ -17,6 +17,7 @@ from recap.evaluation.probing import Progress, probe_items
 from recap.evaluation.protocol import evaluate
 from recap.evaluation.result import Evaluation
 from recap.evaluation.splits import SPLITS, calibration_rows
+from recap.models import LikelihoodModel
 from recap.policy import Decision, Policy, calibrate_table, decide
 from recap.probes import question
 from recap.risks import compute
@@ -25,7 +26,6 @@ from recap.table import MarginTable, Row
 from recap.world.benchmarks import CHOICES
 
 if TYPE_CHECKING:
-    from recap.models.local import LocalModel
     from recap.store import Store
 
 DATASET = "world:whatsup"
@@ -90,7 +90,7 @@ def part_of(items: Sequence[Item], groups: int) -> list[Item]:
 
 
 def show(
-    model: LocalModel, store: Store, groups: int, examples: int, progress: Progress, say: Callable[[str], None]
+    model: LikelihoodModel, store: Store, groups: int, examples: int, progress: Progress, say: Callable[[str], None]
 ) -> Shown:
     """Everything about one model."""
     name = model.identity.name

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,12 +15,10 @@ from recap.evaluation.datasets import Item
 from recap.evaluation.experiments import Setting, Spent, Study
 from recap.evaluation.probing import Probing, Progress, check_pictures, probe_items
 from recap.evaluation.suites import CONTROLLED, EXTERNAL, PRIMARY, Checkpoint, Suite
+from recap.models import LikelihoodModel
 from recap.probes import ways
 from recap.store import Store
 from recap.table import MarginTable
-
-if TYPE_CHECKING:
-    from recap.models.local import LocalModel
 
 QUICK = {"vsr": 6, "whatsup": 10, "gsr": 8}
 """a quick run takes one unit in so many: enough that every split of every experiment can be calibrated"""
@@ -56,7 +53,7 @@ class Gathered:
     found: int = 0
 
 
-Load = Callable[[str], "LocalModel"]
+Load = Callable[[str], LikelihoodModel]
 Watch = Callable[[str], AbstractContextManager[Progress]]
 
 
@@ -143,7 +140,7 @@ class _Asking:
     suite: Suite
     wanted: Wanted
     checkpoint: Checkpoint
-    model: LocalModel
+    model: LikelihoodModel
     store: Store
     watch: Watch
     say: Callable[[str], None]

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from recap.claims import Graph, default_graph
 from recap.errors import RecapError
 from recap.evaluation.datasets import Item
+from recap.models import LikelihoodModel
 from recap.probing import Asked, plan_job, rows_of, run_job
 from recap.probing.run import Ran
 from recap.store import Store
 from recap.table import MarginTable, Row
 from recap.world.bundled import is_world
 from recap.world.pictures import open_any, size_of, stamp_of
-
-if TYPE_CHECKING:
-    from recap.models.local import LocalModel
 
 Progress = Callable[[int, int], None]
 """told how many probes are done, and of how many"""
@@ -41,7 +38,7 @@ class Probing:
 
 def probe_items(
     items: Sequence[Item],
-    model: LocalModel,
+    model: LikelihoodModel,
     store: Store,
     *,
     probes: str = "img",

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -52,13 +52,36 @@ class Identity:
 
 
 class LikelihoodModel(Protocol):
-    """Anything that can turn questions into margins."""
+    """Anything that can turn questions into margins: a model on this machine, or one that is served."""
 
     @property
     def identity(self) -> Identity:
         """Who speaks."""
         ...
 
-    def margins(self, requests: Sequence[Request]) -> list[list[float]]:
+    @property
+    def way(self) -> str:
+        """How it is scored, for people: tree, plain, or how a server does it."""
+        ...
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens one batch may hold."""
+        ...
+
+    @property
+    def forwards(self) -> int:
+        """Forwards run, or requests sent, so far."""
+        ...
+
+    def size(self, image: tuple[int, int] | None, questions: int) -> int:
+        """About how many tokens so many questions take, from the picture's width and height alone."""
+        ...
+
+    def prepare(self, requests: Sequence[Request]) -> Any:
+        """What can be done ahead of the batch's turn, beside another's; `margins` takes it as its second argument."""
+        ...
+
+    def margins(self, requests: Sequence[Request], prepared: Any = None) -> list[list[float]]:
         """log p(yes) − log p(no) of every question of every request, over whole continuations."""
         ...

@@ -2,6 +2,6 @@
 
 from recap.probing.job import Asked, Entry, Job, plan_job
 from recap.probing.rows import row_of, rows_of
-from recap.probing.run import Margins, Prepares, Ran, run_job
+from recap.probing.run import Margins, Ran, run_job
 
-__all__ = ["Asked", "Entry", "Job", "Margins", "Prepares", "Ran", "plan_job", "row_of", "rows_of", "run_job"]
+__all__ = ["Asked", "Entry", "Job", "Margins", "Ran", "plan_job", "row_of", "rows_of", "run_job"]

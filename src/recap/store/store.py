@@ -64,12 +64,17 @@ class Store:
                 found.update(self._db.execute(query, some).fetchall())
         return found
 
-    def put(self, margins: Mapping[bytes, float]) -> None:
-        """Keep a batch, whole. A margin that is there already stays as it is: the first word stands."""
+    def put(self, margins: Mapping[bytes, float], pictures: Mapping[str, str] | None = None) -> None:
+        """Keep a batch, whole. A margin that is there already stays as it is: the first word stands.
+
+        `pictures` says what the pixels of its pictures are called, by stamp, so that a run that finds all margins need
+        not open them.
+        """
         with self._lock:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
                 self._db.executemany("INSERT OR IGNORE INTO margins VALUES (?, ?)", margins.items())
+                self._db.executemany("INSERT OR IGNORE INTO pictures VALUES (?, ?)", (pictures or {}).items())
                 self._db.execute("COMMIT")
             except sqlite3.Error as error:
                 if self._db.in_transaction:
@@ -79,10 +84,6 @@ class Store:
     def remember_model(self, digest: str, identity: str) -> None:
         """Say once, in words, who stands behind a digest."""
         self._remember("INSERT OR IGNORE INTO models VALUES (?, ?)", (digest, identity))
-
-    def remember_picture(self, stamp: str, pixels: str) -> None:
-        """Keep what a picture's pixels are called, so that a run that finds all margins need not open it."""
-        self._remember("INSERT OR IGNORE INTO pictures VALUES (?, ?)", (stamp, pixels))
 
     def pixels_of(self, stamp: str) -> str | None:
         """The name of a picture's pixels, if the picture was seen before."""

@@ -254,7 +254,7 @@ def test_edges_that_the_graph_has_already_change_nothing() -> None:
         )
         assert one == other
         assert one["edges"][0] == 2
-    assert "+0.0" in found.findings[0]
+    assert "by 0.0 and" in found.findings[0]
 
 
 def test_weights_of_one_are_recap_cal_itself() -> None:

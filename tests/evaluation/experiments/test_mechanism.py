@@ -34,7 +34,7 @@ def test_without_support_edges_and_where_a_contradiction_is_never_denied_support
         for method in ("recap-img", "claim-anti")
     )
     assert with_support == without
-    assert result.findings[-1].endswith("changes Hall-AUC by +0.0 points.")
+    assert result.findings[-1].endswith("changes Hall-AUC by 0.0 points.")
 
 
 def test_a_no_without_any_witness_is_where_support_is_a_floor() -> None:

@@ -38,4 +38,4 @@ def test_a_text_reference_that_says_nothing_changes_nothing() -> None:
     result = EXPERIMENT.run(one(changed(random_rows(8, 60), _silent_without_the_image)).study)
     change = result.number(TABLE, "change.hall_auc", model="model", data="whatsup", method="cal-pair")
     assert change == 0
-    assert "raises the pair's Hall-AUC in 0 of 1 setting: +0.0 points." in result.findings[0]
+    assert "raises the pair's Hall-AUC in 0 of 1 setting: 0.0 points." in result.findings[0]

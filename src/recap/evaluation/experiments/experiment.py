@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recap.errors import RecapError
 from recap.evaluation.experiments.result import Result
@@ -25,6 +26,13 @@ class Experiment:
     def run(self, study: Study) -> Result:
         """The result; where the study lacks what it needs, a result that says so."""
         try:
-            return self.measure(study)
+            found = self.measure(study)
         except RecapError as error:
             return Result(missing=(str(error),))
+        return replace(found, findings=tuple(typeset(each) for each in found.findings))
+
+
+def typeset(sentence: str) -> str:
+    """A sentence with true minus signs, and no sign on what rounds to nothing."""
+    plain = re.sub(r"(?<![\w.])[+-](0(?:\.0+)?)(?![\d.])", r"\1", sentence)
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", plain)

@@ -29,10 +29,15 @@ def write_report(report: Report, out: Path) -> Path:
 
     The same report gives the same bytes.
     """
-    figures = figure_files(report)
+    figures, tables = figure_files(report), table_files(report)
+    _clear(
+        out,
+        {f"tables/{name}{ending}" for name in tables for ending in (".csv", ".parquet")}
+        | {f"figures/{f}" for f in figures},
+    )
     for folder in ("tables", "figures") if figures else ("tables",):
         make_folder(out / folder)
-    for name, rows in table_files(report).items():
+    for name, rows in tables.items():
         _write_table(out / "tables" / name, rows)
     for name, chart in figures.items():
         write_text(out / "figures" / name, standalone(chart.svg))
@@ -40,6 +45,20 @@ def write_report(report: Report, out: Path) -> Path:
     page = out / "report.html"
     write_text(page, report_page(report))
     return page
+
+
+def _clear(out: Path, kept: set[str]) -> None:
+    """Take away what an earlier report left here and this one does not write: a mixture would belong to neither."""
+    try:
+        earlier = json.loads((out / "numbers.json").read_text("utf-8"))
+        files = {chart["file"] for e in earlier["experiments"] for chart in e["figures"]}
+        labels = {table["label"] for e in earlier["experiments"] for table in e["tables"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    files |= {f"tables/{_file(label)}{ending}" for label in labels for ending in (".csv", ".parquet")}
+    for name in files - kept:
+        if re.fullmatch(r"(tables|figures)/[\w.@+-]+", name):
+            (out / name).unlink(missing_ok=True)
 
 
 def table_files(report: Report) -> dict[str, list[dict[str, Any]]]:
