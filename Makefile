@@ -1,16 +1,20 @@
 # `make demo` and `make test` do all set-up themselves: a virtual environment with pinned versions, made once.
 PYTHON ?= python3
 VENV ?= .venv
+VLLM ?= .venv-vllm
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test test-slow check format bench cards clean
+.PHONY: help demo reproduce test test-slow test-ray test-vllm test-page test-server chromium check format bench cards clean
 
 help:
 	@echo "make demo       the whole story on the embedded world, with a page to look at"
 	@echo "make test       the tests (set-up included)"
 	@echo "make test-slow  theory tests over simulated worlds, and speed"
+	@echo "make test-ray   the cluster engine on a Ray of its own (half a gigabyte of set-up)"
+	@echo "make test-vllm  served models against a real vLLM on the CPU (3.5 GB of set-up)"
+	@echo "make test-page  the page in a real browser (make chromium installs Debian's)"
 	@echo "make check      formatting, lint, types, imports between rooms"
 	@echo "make bench      the statistics benchmarks"
 	@echo "make reproduce  every table and figure of the paper on the embedded world, a quarter of an hour"
@@ -30,8 +34,19 @@ $(VENV)/.eval: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@ $(VENV)/.local
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[dev,local]'
+	$(PIP) --editable '.[dev,local,server]'
 	@touch $@ $(VENV)/.local $(VENV)/.eval
+
+$(VENV)/.ray: $(VENV)/.dev
+	$(PIP) --editable '.[dev,local,ray]'
+	@touch $@
+
+# torchaudio and torchcodec come along as CUDA builds that fail to import beside a CPU torch; nothing here needs them.
+$(VLLM)/.ready: tests/vllm/requirements.txt
+	$(PYTHON) -m venv $(VLLM)
+	$(VLLM)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/vllm/requirements.txt
+	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchaudio torchcodec
+	@touch $@
 
 demo: $(VENV)/.local
 	$(BIN)/recap demo --out recap-demo
@@ -40,10 +55,30 @@ reproduce: $(VENV)/.eval
 	$(BIN)/recap reproduce --out recap-report
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -m "not slow" -n 2
+	$(BIN)/pytest -m "not slow and not ray and not vllm and not page and not server" -n 2
 
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow -n 2
+
+# One process: two Rays at once would mostly wait for each other.
+test-ray: $(VENV)/.ray
+	$(BIN)/pytest -m ray
+
+# The server runs in its own environment, the tests in ours.
+test-vllm: $(VENV)/.dev $(VLLM)/.ready
+	RECAP_VLLM_PYTHON=$(abspath $(VLLM))/bin/python $(BIN)/pytest -m vllm
+
+# One process: one server and one browser, for all tests of the page.
+test-page: $(VENV)/.dev
+	$(BIN)/pytest -m page
+
+# One process: what is measured here is the server's alone.
+test-server: $(VENV)/.dev
+	$(BIN)/pytest -m server
+
+chromium:
+	@command -v chromium >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \
+	  || { echo "chromium is missing and apt-get could not install it: the tests of the page will be skipped" >&2; }
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/statistics.py
@@ -62,4 +97,4 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix src tests benchmarks
 
 clean:
-	rm -rf $(VENV) recap-demo recap-report dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VLLM) recap-demo recap-report dist build .pytest_cache .ruff_cache .hypothesis

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from recap.audit import load_local
+from recap.engines import Here
 from recap.evaluation import evaluate
 from recap.evaluation.datasets import load_world
 from recap.evaluation.probing import probe_items
@@ -30,7 +31,7 @@ def figures(name: str, store: Store, datasets: tuple[str, ...] = BENCHMARKS) -> 
     found: dict[str, Any] = {}
     for dataset in datasets:
         items = load_world(dataset).items
-        probed = probe_items(items, model, store, source=f"{name} on {dataset}")
+        probed = probe_items(items, Here(model), store, source=f"{name} on {dataset}")
         result = evaluate(probed.table)
         risks = {
             risk: {metric: round(100 * result.inside[risk].to_json()[metric], 1) for metric in METRICS}

@@ -12,6 +12,7 @@ from PIL import Image
 from recap.claims import Graph, Statement, default_graph, load_graph
 from recap.errors import RecapError
 from recap.models import LikelihoodModel
+from recap.models.served import is_served
 from recap.policy import Decision, Policy, check_policy, decide, load_policy
 from recap.policy.reason import case_of
 from recap.probes import Plan, question
@@ -94,15 +95,15 @@ class Auditor:
         store: str | Path | None = None,
         **options: Any,
     ) -> Auditor:
-        """A checkpoint by name or folder, or one in the box (`world:aligned`), and a policy file.
+        """A checkpoint by name or folder, one in the box (`world:aligned`), or one that is served (`http://…`).
 
         A bundled model brings a policy of its own, which is used if none is given and the graph is the paper's.
-        `options` go to `LocalModel.load` (dtype, device, …).
+        `options` go to `LocalModel.load` (dtype, device, …) or `ServedModel.load` (concurrency, patience, …).
         """
         if policy is None:
             policy = default_policy(model, graph)
         frozen = policy if isinstance(policy, Policy) or policy is None else load_policy(policy)
-        return cls(load_local(model, **options), frozen, load_graph(graph), Store(store) if store else None)
+        return cls(load_any(model, **options), frozen, load_graph(graph), Store(store) if store else None)
 
     def audit(self, image: Picture, question: str, answer: str | None = None) -> Verdict:
         """One verdict. A frozen answer that is given is respected; otherwise it is the sign of the direct margin."""
@@ -138,6 +139,15 @@ class Auditor:
         claim = self.graph.parse(question)
         own = " ".join(question.split()) if claim.statement.is_question else None
         return Asked(name, claim, image, unit=image, answer=answer, question=own)
+
+
+def load_any(name: str, **options: Any) -> LikelihoodModel:
+    """A model by name, folder or address."""
+    if not is_served(name):
+        return load_local(name, **options)
+    from recap.models.served.model import ServedModel
+
+    return ServedModel.load(name, **options)
 
 
 def load_local(name: str, **options: Any) -> LocalModel:

@@ -113,6 +113,27 @@ def test_a_policy_of_another_model(recap: Recap, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ([], "the table is empty"),
+        ([fields("a", model="another")], 'calibrated on model "one", but'),
+        ([fields("a", "near", model="one")], "every relation is outside the graph"),
+        ([fields("a", margins={}, model="one")], "margins.image"),
+    ],
+)
+def test_a_target_that_cannot_be_ranked_writes_no_policy(
+    recap: Recap, tmp_path: Path, rows: list[dict[str, Any]], problem: str
+) -> None:
+    table = write([row | {"model": "one"} for row in good()], tmp_path / "t.jsonl")
+    target = write(rows, tmp_path / "target.jsonl")
+    ran = recap("calibrate", table, "--target-scores", target, "--out", tmp_path / "p.json")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert problem in ran.err
+    assert str(target) in ran.err
+    assert sorted(tmp_path.iterdir()) == [table, target]
+
+
+@pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (["parse", "What is this?"], 'no spatial relation found in "What is this?"'),
@@ -131,6 +152,12 @@ def test_a_policy_of_another_model(recap: Recap, tmp_path: Path) -> None:
             "the first stage accepts 0.9",
         ),
         (["calibrate", "t.jsonl", "--out", "p.json", "--level", "1.5"], "level is 1.5"),
+        (
+            ["calibrate", "t.jsonl", "--out", "p.json", "--target-scores", "none.jsonl"],
+            "none.jsonl: cannot read the table: no such file or directory",
+        ),
+        (["serve", "--on-reject", "replace"], "--on-reject belongs to --upstream"),
+        (["serve", "--upstream", "gpu:8000"], "--upstream is the address of a server, http://host:port/v1"),
         (["decide", "t.jsonl", "--policy", "t.jsonl"], "t.jsonl: "),
         (["decide", "t.jsonl", "--policy", "none.json"], "none.json: cannot read the policy: no such file"),
         (["evaluate", "t.jsonl", "--splits", "0"], "splits is 0; at least one is needed"),

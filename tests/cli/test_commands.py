@@ -106,6 +106,34 @@ def test_calibrate_json_is_the_policy_file(recap: Recap, table: Path, tmp_path: 
     assert recap("calibrate", table, "--out", policy, "--json").json == json.loads(policy.read_text())
 
 
+def test_a_threshold_is_ranked_on_a_target_without_labels(recap: Recap, table: Path, tmp_path: Path) -> None:
+    rows = [row | {"label": None} for row in random_rows(9, 60, bias=1.5)]
+    target, policy = write(rows, tmp_path / "target.jsonl"), tmp_path / "policy.json"
+    ran = recap("calibrate", table, "--target-scores", target, "--out", policy)
+    assert ran.code == 0, ran.err
+    ranked = json.loads(policy.read_text())["ranked_on"]
+    assert ranked["rows"] == len(rows)
+    assert f"ranked on  {len(rows)} target rows in 60 units; their labels, if any, chose nothing" in ran.out
+    assert f"accepts {ranked['source_coverage']:.1%}" in ran.out
+    decided = recap("decide", target, "--policy", policy).lines
+    assert sum(line["accepted"] for line in decided) / len(rows) == pytest.approx(0.8, abs=0.01)
+    source = recap("calibrate", table, "--out", tmp_path / "source.json", "--json").json
+    document = json.loads(policy.read_text())
+    assert (document["mode"], document["gate"], document["counts"]) == (
+        source["mode"],
+        source["gate"],
+        source["counts"],
+    )
+    assert ranked["source_threshold"] == source["threshold"] != document["threshold"]
+
+
+def test_target_rows_beyond_the_graph_are_told_of(recap: Recap, tmp_path: Path) -> None:
+    table = write(random_rows(1, 40), tmp_path / "table.jsonl")
+    target = write(random_rows(2, 40, outside=0.5), tmp_path / "target.jsonl")
+    ran = recap("calibrate", table, "--target-scores", target, "--out", tmp_path / "policy.json")
+    assert (ran.code, "target rows cannot be scored and were left out" in ran.err) == (0, True)
+
+
 def test_staged_is_asked_for(recap: Recap, table: Path, tmp_path: Path) -> None:
     ran = recap("calibrate", table, "--mode", "staged", "--first", "0.5", "--out", tmp_path / "p.json")
     assert "staged  (as asked)" in ran.out

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recap.cli.options import Attention, Device, Dtype, GraphFile, Json, Plain
+from recap.cli.options import (
+    Attention,
+    ChatTemplate,
+    Device,
+    Dtype,
+    GraphFile,
+    Json,
+    Patience,
+    Plain,
+    Server,
+    Timeout,
+)
 
 if TYPE_CHECKING:
     from recap.audit import Verdict
@@ -23,7 +34,11 @@ def run(
     model: Annotated[
         str | None,
         typer.Option(
-            "--model", "-m", metavar="MODEL", help="Checkpoint: a folder or a hub name.", show_default="world:aligned"
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="A folder, a hub name, or http://host:port/v1#name.",
+            show_default="world:aligned",
         ),
     ] = None,
     answer: Annotated[
@@ -40,6 +55,10 @@ def run(
     device: Device = None,
     attention: Attention = None,
     graph: GraphFile = None,
+    server: Server = None,
+    timeout: Timeout = None,
+    patience: Patience = None,
+    template: ChatTemplate = None,
     json: Json = False,
 ) -> None:
     """Audit one answer: ask the model about the claim, its contradiction and its supports, and say what follows.
@@ -53,7 +72,7 @@ def run(
     from recap.audit import Auditor
     from recap.claims import load_graph
     from recap.cli.console import notice, print_json
-    from recap.cli.loading import load_model
+    from recap.cli.loading import Serving, load_model
     from recap.errors import RecapError
     from recap.policy import load_policy
     from recap.world.bundled import DEFAULT, default_policy, is_world
@@ -71,7 +90,8 @@ def run(
     notes = _notes(name, model is None, claim.statement.subject, claim.statement.object) if is_world(name) else []
     for note in notes:
         notice(note)
-    speaker = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain)
+    serving = Serving(server, None, timeout, patience, template)
+    speaker = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain, serving=serving)
     verdict = Auditor(speaker, frozen, relations).audit(image, question, answer)
     if json:
         print_json(verdict.to_json() | {"notes": notes})

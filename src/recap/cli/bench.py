@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from recap.cli.options import Device, Dtype, Json
+from recap.cli.options import Concurrency, Device, Dtype, Json, Server
 
 
 def run(
     arch: Annotated[str, typer.Option(help="tiny, qwen3-vl-2b, qwen3-vl-8b, internvl3.5-8b or llava-1.5-7b.")] = "tiny",
-    images: Annotated[int, typer.Option(help="Pictures, each with four statements.")] = 820,
+    images: Annotated[
+        int | None, typer.Option(help="Pictures, each with four statements.", show_default="820; 200 with --against")
+    ] = None,
     tokens: Annotated[int | None, typer.Option(help="Token budget of one forward.", show_default="by device")] = None,
     compiled: Annotated[
         int, typer.Option(help="Compile the layers of so many module lists (2: decoder and vision).")
     ] = 0,
     dtype: Dtype = None,
     device: Device = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="A server that serves world:aligned, to be timed beside it.", show_default=False
+        ),
+    ] = None,
+    server: Server = None,
+    concurrency: Concurrency = None,
     json: Json = False,
 ) -> None:
     """Time What'sUp-shaped work on random weights of a real shape: call by call, batched, and as token trees.
 
+    With --against, time the small checkpoint in the box instead: as token trees and batched without sharing on this
+    machine, and by the server at URL, on the same pictures and questions.
+
     \b
     Example: recap bench --arch tiny --images 24
+             recap bench --against http://localhost:8000/v1#world-aligned
     """
     from recap.cli.console import notice, print_json
+    from recap.cli.loading import Serving
     from recap.errors import RecapError, did_you_mean
 
+    if against is not None:
+        _against(against, 200 if images is None else images, Serving(server, concurrency).given, json)
+        return
+    images = 820 if images is None else images
     try:
         from recap.models.bench import bench
         from recap.models.shapes import SHAPES
@@ -49,3 +68,28 @@ def run(
     rate, share, probes = found["matmul_tflops"], found["share_of_matmul"], found["probes_per_second"]
     typer.echo(f"{probes:.0f} probes/s, {share:.0%} of the machine's matrix-product rate ({rate:.1f} TFLOP/s);")
     typer.echo(f"margins of the two ways differ by at most {found['largest_difference']:.2g}")
+
+
+def _against(address: str, images: int, serving: dict[str, Any], json: bool) -> None:
+    from recap.cli.console import notice, print_json
+    from recap.cli.loading import require_local
+    from recap.errors import RecapError
+    from recap.models.served import is_served
+
+    if not is_served(address):
+        raise RecapError(f"--against {address}: expected the address of a server, http://host:port/v1#name")
+    require_local()
+    from recap.evaluation.against import CHECKPOINT, against
+
+    found = against(address, images, notice, **serving)
+    if json:
+        print_json({"checkpoint": CHECKPOINT, "images": images, "ways": [each.to_json() for each in found]})
+        return
+    typer.echo(f"{CHECKPOINT}, {images} pictures × 4 statements, RECAP-Img, {found[0].probes} probes")
+    for each in found:
+        cached = "" if each.from_prefix_cache is None else f", {each.from_prefix_cache:.0%} from its prefix cache"
+        typer.echo(
+            f"  {each.way:<24} {each.rate:8.1f} probes/s  ({each.seconds:.1f} s, {each.forwards} forwards{cached})"
+        )
+    worst = max(each.largest_difference for each in found)
+    typer.echo(f"margins of the three differ by at most {worst:.2g}")

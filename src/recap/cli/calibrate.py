@@ -24,6 +24,14 @@ def run(
         float | None,
         typer.Option(help="staged: share that confidence accepts before any probe.", show_default="0.6"),
     ] = None,
+    target_scores: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Rank the threshold on these rows instead; they need no labels, and their labels are not used.",
+            show_default="TABLE's own rows",
+        ),
+    ] = None,
     level: Level = 0.95,
     graph: GraphFile = None,
     json: Json = False,
@@ -33,20 +41,31 @@ def run(
     The gate keeps confidence as a veto (recap-selector) only if labels show that it deserves it; otherwise relation
     evidence decides alone (recap-img). Rows outside the graph calibrate the confidence fallback.
 
+    On other pictures a calibrated threshold accepts more or less than its share. With --target-scores the labels of
+    TABLE still choose the mode, and the threshold is ranked on the other table's rows, without labels.
+
     \b
     Example: recap calibrate calibration.jsonl --coverage 0.8 --out policy.json
+             recap calibrate calibration.jsonl --target-scores new.jsonl --out policy.json
     """
     from recap.claims import load_graph
     from recap.cli.console import notice, print_json
     from recap.errors import RecapError
-    from recap.policy import calibrate_table, policy_json, save_policy
+    from recap.policy import calibrate_table, policy_json, rank_on, save_policy
     from recap.table import read_table
 
     if first is not None and mode != "staged":
         raise RecapError("--first belongs to --mode staged")
-    rows = read_table(table, load_graph(graph))
+    relations = load_graph(graph)
+    rows = read_table(table, relations)
+    target = None if target_scores is None else read_table(target_scores, relations)
     policy = calibrate_table(rows, coverage, mode=mode, level=level, first_stage=0.6 if first is None else first)
+    if target is not None:
+        policy = rank_on(policy, target)
     save_policy(policy, out)
+    ranked = policy.ranked_on
+    if target is not None and ranked is not None and ranked.rows < len(target):
+        notice(f"{len(target) - ranked.rows} of {len(target)} target rows cannot be scored and were left out")
     left_out = len(rows) - policy.counts.rows
     if left_out:
         notice(f"{left_out} of {len(rows)} rows have no label and were left out")
@@ -64,4 +83,9 @@ def run(
     if policy.gate:
         typer.echo(f"gate       {policy.gate.verdict}")
     typer.echo(f"fitted on  {counts.rows} rows in {counts.units} units{outside}")
+    if ranked:
+        typer.echo(f"ranked on  {ranked.rows} target rows in {ranked.units} units; their labels, if any, chose nothing")
+        typer.echo(
+            f"there      calibration's threshold {ranked.source_threshold:.4f} accepts {ranked.source_coverage:.1%}"
+        )
     typer.echo(f"policy     {out}")

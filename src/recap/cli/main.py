@@ -11,7 +11,21 @@ from typing import Annotated
 import typer
 
 import recap
-from recap.cli import audit, bench, calibrate, data, decide, demo, evaluate, graph, parse, probe, reproduce, score
+from recap.cli import (
+    audit,
+    bench,
+    calibrate,
+    data,
+    decide,
+    demo,
+    evaluate,
+    graph,
+    parse,
+    probe,
+    reproduce,
+    score,
+    serve,
+)
 from recap.errors import RecapError, reason
 
 app = typer.Typer(
@@ -37,6 +51,7 @@ app.command("decide")(decide.run)
 app.command("evaluate", context_settings=NAMES)(evaluate.run)
 app.command("reproduce", context_settings=NAMES)(reproduce.run)
 app.command("bench")(bench.run)
+app.command("serve")(serve.run)
 app.add_typer(data.app, name="data")
 app.add_typer(graph.app, name="graph")
 

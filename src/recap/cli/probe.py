@@ -7,7 +7,25 @@ from typing import Annotated
 
 import typer
 
-from recap.cli.options import Attention, Device, Dtype, GraphFile, Json, Model, Plain, StoreFile
+from recap.cli.options import (
+    Address,
+    Attention,
+    ChatTemplate,
+    Concurrency,
+    Device,
+    Dtype,
+    EngineName,
+    GpusPerWorker,
+    GraphFile,
+    Json,
+    Model,
+    Patience,
+    Plain,
+    Server,
+    StoreFile,
+    Timeout,
+    Workers,
+)
 
 SHOWN_FAILURES = 20
 
@@ -42,19 +60,33 @@ def run(
     device: Device = None,
     attention: Attention = None,
     graph: GraphFile = None,
+    server: Server = None,
+    concurrency: Concurrency = None,
+    timeout: Timeout = None,
+    patience: Patience = None,
+    template: ChatTemplate = None,
+    engine: EngineName = "local",
+    address: Address = None,
+    workers: Workers = None,
+    gpus_per_worker: GpusPerWorker = None,
     json: Json = False,
 ) -> None:
     """Ask a model every probe of a dataset and write the margin table.
 
     All questions about a picture share one forward. With --store, a run that was stopped continues where it was and
     yields the same table, byte for byte. A picture that cannot be shown is named and left out; the exit code is then 2.
+    With --engine ray many workers share the job, on this machine or a cluster; table and store are the same.
 
     \b
     Example: recap probe whatsup --root data/whatsup --model Qwen/Qwen3-VL-8B-Instruct --store margins.db --out wu.jsonl
+             recap probe mine.jsonl --model http://localhost:8000/v1#qwen --store margins.db --out mine-margins.jsonl
     """
+    from functools import partial
+
     from recap.claims import load_graph
     from recap.cli.console import notice, print_json, running
-    from recap.cli.loading import load_model
+    from recap.cli.engines import Wanted
+    from recap.cli.loading import Serving, load_model
     from recap.errors import RecapError, did_you_mean
     from recap.evaluation.datasets import load_dataset
     from recap.evaluation.probing import check_pictures, probe_items
@@ -67,13 +99,25 @@ def run(
     if wrapper not in ways("wrappers"):
         known = ways("wrappers")
         raise RecapError(f'"{wrapper}" is not a wrapper{did_you_mean(wrapper, known)} ({", ".join(known)})')
+    wanted = Wanted(engine, address, workers, gpus_per_worker)
+    wanted.check()
     relations = load_graph(graph)
     items = load_dataset(dataset, root, relations).items[:limit]
     check_pictures(items)
     folder = images or root or Path(dataset).parent
     kept = Store(store or ":memory:")  # before the model: a wrong file should not cost its loading
-    speaker = load_model(model, dtype=dtype, device=device, attention=attention, plain=plain, compiled=compiled)
-    with kept, running("probes") as done:
+    serving = Serving(server, concurrency, timeout, patience, template)
+    load = partial(
+        load_model,
+        model,
+        dtype=dtype,
+        device=device,
+        attention=attention,
+        plain=plain,
+        compiled=compiled,
+        serving=serving,
+    )
+    with kept, wanted.open(load) as speaker, running("probes") as done:
         found = probe_items(
             items,
             speaker,

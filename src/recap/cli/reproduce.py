@@ -20,7 +20,7 @@ def run(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="About an eighth of the data: minutes, and wider intervals.")
+        bool, typer.Option("--quick", help="A quarter of VSR, a tenth of the rest: wider intervals.")
     ] = False,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the report goes.")] = Path(
         "recap-report"

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -20,10 +20,8 @@ from recap.evaluation.report import Report, write_report
 from recap.evaluation.reproduce import needed, provenance, run_all, today
 from recap.evaluation.suites import Suite
 from recap.files import make_folder
+from recap.models import LikelihoodModel
 from recap.store import Store
-
-if TYPE_CHECKING:
-    from recap.models.local import LocalModel
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def reproduce(job: Job) -> None:
     start = time.monotonic()
     wanted = replace(needed(job.experiments), quick=job.quick, names=names, root=job.data)
 
-    def load(name: str) -> LocalModel:
+    def load(name: str) -> LikelihoodModel:
         return load_model(name, **job.loading)
 
     with Store(job.store) as store:
@@ -89,7 +87,7 @@ def _report(job: Job, gathered: Gathered, results: list[tuple[Experiment, Result
     for number, note in enumerate(gathered.notes, start=1):
         told[f"Note {number}"] = note
     if job.quick:
-        told["Quick run"] = "about an eighth of the data; intervals are wider than those of a complete run"
+        told["Quick run"] = "a part of the data; intervals are wider than those of a complete run"
     return Report(
         title=f"RECAP: the paper's evaluation on {job.suite.about.split(':')[0]}",
         suite=job.suite.name,

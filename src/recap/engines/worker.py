@@ -70,23 +70,26 @@ class Worker:
     """A model on a worker. While it answers one batch, another call may make the next one ready."""
 
     def __init__(self, load: Load) -> None:
-        self._turn = threading.Lock()
+        # One batch is made ready while another has the model's turn, as in one process: processors take one at a time.
+        self._making, self._turn = threading.Lock(), threading.Lock()
         self._host = socket.gethostname()
         self._model: LikelihoodModel | None = None
+        self._speaker: Speaker | None = None
         self._why = ""
         heard = io.StringIO()
         try:
             with contextlib.redirect_stderr(heard):
                 self._model = load()
+            self._speaker = Speaker(self._model.identity, recap.__version__)
         except Exception as error:  # told to whoever asks first: raised here, the cluster would only try again
             self._why = _told(error)
         self._said = heard.getvalue()
 
     def introduce(self) -> Introduction | Trouble:
         """Who this worker has become by loading its model."""
-        if self._model is None:
+        if self._model is None or self._speaker is None:
             return Trouble(self._host, self._why)
-        return Introduction(self._speaker(self._model), self._model.way, self._model.tokens, self._said)
+        return Introduction(self._speaker, self._model.way, self._model.tokens, self._said)
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """The model's own estimate of tokens."""
@@ -99,21 +102,20 @@ class Worker:
 
     def answer(self, batch: Batch, known: Known) -> Reply | Trouble:
         """What this worker finds for a batch of which so much is known."""
-        model = self._model
-        if model is None:
+        model, speaker = self._model, self._speaker
+        if model is None or speaker is None:
             return Trouble(self._host, self._why)
         try:
-            speaker = self._speaker(model)
             asker = Asker(model, Lookup(speaker.identity.digest, known, stamp_of), open_any)
-            ready = asker.ready(batch)
+            with self._making:
+                ready = asker.ready(batch)
             with self._turn:
                 return Reply(self._host, speaker, ready.answer(model))
         except Exception as error:
             return Trouble(self._host, _told(error))
 
-    def _speaker(self, model: LikelihoodModel) -> Speaker:
-        return Speaker(model.identity, recap.__version__)
-
 
 def _told(error: Exception) -> str:
-    return str(error) if isinstance(error, RecapError) else f"{type(error).__name__}: {' '.join(str(error).split())[:240]}"
+    return (
+        str(error) if isinstance(error, RecapError) else f"{type(error).__name__}: {' '.join(str(error).split())[:240]}"
+    )

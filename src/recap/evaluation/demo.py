@@ -10,6 +10,7 @@ import numpy as np
 
 from recap.arrays import Bools, Floats
 from recap.audit import Auditor, Verdict
+from recap.engines import Here
 from recap.errors import RecapError
 from recap.evaluation.charts import Curve
 from recap.evaluation.datasets import Item, load_world
@@ -95,7 +96,7 @@ def show(
     """Everything about one model."""
     name = model.identity.name
     items = part_of(load_world(DATASET).items, groups)
-    found = probe_items(items, model, store, source=f"{name} on {DATASET}", progress=progress)
+    found = probe_items(items, Here(model), store, source=f"{name} on {DATASET}", progress=progress)
     table = found.table
     say(f"{name}: calibrating and measuring over {SPLITS} splits")
     side = calibration_rows([row.unit for row in table.rows], 0)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from recap.claims import default_graph
+from recap.engines import Here
 from recap.errors import RecapError
 from recap.evaluation.datasets import Item
 from recap.evaluation.experiments import Setting, Spent, Study
@@ -20,7 +21,7 @@ from recap.probes import ways
 from recap.store import Store
 from recap.table import MarginTable
 
-QUICK = {"vsr": 6, "whatsup": 10, "gsr": 8}
+QUICK = {"vsr": 4, "whatsup": 10, "gsr": 8}
 """a quick run takes one unit in so many: enough that every split of every experiment can be calibrated"""
 PLAIN = "plain"
 
@@ -172,7 +173,7 @@ class _Asking:
         with self.watch(label) as progress:
             found = probe_items(
                 items,
-                self.model,
+                Here(self.model),
                 self.store,
                 probes=probes,
                 wrapper=wrapper,

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recap.claims import Graph, default_graph
+from recap.engines import Engine
 from recap.errors import RecapError
 from recap.evaluation.datasets import Item
-from recap.models import LikelihoodModel
-from recap.probing import Asked, plan_job, rows_of, run_job
-from recap.probing.run import Ran
+from recap.probing import Asked, Ran, plan_job, rows_of
 from recap.store import Store
 from recap.table import MarginTable, Row
 from recap.world.bundled import is_world
-from recap.world.pictures import open_any, size_of, stamp_of
+from recap.world.pictures import size_of
 
 Progress = Callable[[int, int], None]
 """told how many probes are done, and of how many"""
@@ -38,7 +37,7 @@ class Probing:
 
 def probe_items(
     items: Sequence[Item],
-    model: LikelihoodModel,
+    engine: Engine,
     store: Store,
     *,
     probes: str = "img",
@@ -48,16 +47,16 @@ def probe_items(
     source: str = "the dataset",
     progress: Progress = lambda _done, _of: None,
 ) -> Probing:
-    """Ask a model every probe of these statements. Pictures are looked for in `folder`; what fails is set aside."""
+    """Ask an engine every probe of these statements. Pictures are looked for in `folder`; what fails is set aside."""
     relations = graph or default_graph()
     asked = [_asked(item, folder or Path(), relations) for item in items]
 
     def size(image: str | None, questions: int) -> int:
-        return model.size(None if image is None else size_of(image), questions)
+        return engine.size(None if image is None else size_of(image), questions)
 
-    job = plan_job(asked, probes, size, model.tokens, relations, wrapper)
-    ran = run_job(job, model, store, open_any, lambda done: progress(done, job.probes), stamp_of)
-    return Probing(rows_of(job, ran, str(model.identity), relations), ran, relations, source)
+    job = plan_job(asked, probes, size, engine.tokens, relations, wrapper)
+    ran = engine.run(job, store, lambda done: progress(done, job.probes))
+    return Probing(rows_of(job, ran, str(engine.identity), relations), ran, relations, source)
 
 
 def check_pictures(items: Sequence[Item]) -> None:

@@ -1,11 +1,12 @@
-"""Policy: calibration CDFs, the threshold, the gate, the fallback, the staged variant, and the frozen policy file."""
+"""Policy: calibration CDFs, the threshold, the gate, the fallback, the staged variant, the policy file, drift."""
 
 from recap.policy.decide import Decision, calibrate_table, check_policy, decide, labelled_rows
 from recap.policy.file import load_policy, policy_json, save_policy
 from recap.policy.gate import Gate, confidence_gate
-from recap.policy.policy import CONFIDENCE, IMG, MODES, SELECTOR, STAGED, Applied, Policy, Staged, calibrate
+from recap.policy.policy import CONFIDENCE, IMG, MODES, SELECTOR, STAGED, Applied, Policy, Ranked, Staged, calibrate
 from recap.policy.reason import Witness
 from recap.policy.scores import Scores
+from recap.policy.target import rank_on
 
 __all__ = [
     "CONFIDENCE",
@@ -17,6 +18,7 @@ __all__ = [
     "Decision",
     "Gate",
     "Policy",
+    "Ranked",
     "Scores",
     "Staged",
     "Witness",
@@ -28,5 +30,6 @@ __all__ = [
     "labelled_rows",
     "load_policy",
     "policy_json",
+    "rank_on",
     "save_policy",
 ]

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from recap.errors import RecapError
 from recap.files import reading, write_text
 from recap.policy.gate import AUC_LIMIT, HFPR_LIMIT, Gate
-from recap.policy.policy import MODES, Counts, Policy, Staged
+from recap.policy.policy import MODES, Counts, Policy, Ranked, Staged
 from recap.statistics import EmpiricalCDF
 from recap.validation import explain
 
@@ -48,6 +48,14 @@ class _Staged(_Part):
     fallback_threshold: FiniteFloat
 
 
+class _Ranked(_Part):
+    verdict: str
+    rows: Annotated[int, Field(ge=1)]
+    units: Annotated[int, Field(ge=1)]
+    source_threshold: FiniteFloat
+    source_coverage: Annotated[FiniteFloat, Field(ge=0, le=1)]
+
+
 class _Fallback(_Part):
     risk: Literal["confidence"] = "confidence"
     cdf: _Sorted
@@ -65,6 +73,7 @@ class _Cdfs(_Part):
     confidence: _Sorted
     recap_img: _Sorted | None = Field(alias="recap-img")
     branch: _Sorted | None = None
+    reference: _Sorted | None = None
 
 
 class _File(_Part):
@@ -78,6 +87,7 @@ class _File(_Part):
     graph: str
     model: str | None
     counts: _Counts
+    ranked_on: _Ranked | None = None
     fallback: _Fallback | None
     cdfs: _Cdfs
 
@@ -89,7 +99,7 @@ def save_policy(policy: Policy, path: str | Path) -> None:
 
 def policy_json(policy: Policy) -> str:
     """The policy as text: the same policy gives the same bytes."""
-    gate, staged = policy.gate, policy.staged
+    gate, staged, ranked = policy.gate, policy.staged, policy.ranked_on
     document = _File(
         mode=policy.mode,
         coverage=policy.coverage,
@@ -112,16 +122,19 @@ def policy_json(policy: Policy) -> str:
         graph=policy.graph,
         model=policy.model,
         counts=_Counts(**vars(policy.counts)),
+        ranked_on=None if ranked is None else _Ranked(verdict=ranked.verdict, **vars(ranked)),
         fallback=None if policy.fallback_cdf is None else _Fallback(cdf=policy.fallback_cdf.values.tolist()),
         cdfs=_Cdfs.model_validate(
             {
                 "confidence": policy.confidence_cdf.values.tolist(),
                 "recap-img": None if policy.relation_cdf is None else policy.relation_cdf.values.tolist(),
                 "branch": None if policy.branch_cdf is None else policy.branch_cdf.values.tolist(),
+                "reference": None if policy.reference is None else policy.reference.values.tolist(),
             }
         ),
     )
-    text = json.dumps(document.model_dump(by_alias=True), indent=2, allow_nan=False)
+    absent = {"ranked_on"} if ranked is None else set[str]()
+    text = json.dumps(document.model_dump(by_alias=True, exclude=absent), indent=2, allow_nan=False)
     # One line for each list of numbers: a CDF of a thousand values should not bury the rest.
     return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda m: "[" + re.sub(r"\s+", " ", m.group(1)) + "]", text) + "\n"
 
@@ -151,7 +164,7 @@ def load_policy(path: str | Path) -> Policy:
 
 
 def _policy(document: _File) -> Policy:
-    gate, staged, fallback = document.gate, document.staged, document.fallback
+    gate, staged, fallback, ranked = document.gate, document.staged, document.fallback, document.ranked_on
     return Policy(
         mode=document.mode,
         coverage=document.coverage,
@@ -176,6 +189,8 @@ def _policy(document: _File) -> Policy:
         graph=document.graph,
         model=document.model,
         counts=Counts(**document.counts.model_dump()),
+        ranked_on=None if ranked is None else Ranked(**ranked.model_dump(exclude={"verdict"})),
+        reference=None if document.cdfs.reference is None else EmpiricalCDF.of(document.cdfs.reference),
     )
 
 

@@ -44,6 +44,25 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Ranked:
+    """The rows without labels on which a threshold was ranked anew, and what the calibrated one would do there."""
+
+    rows: int
+    units: int
+    source_threshold: float
+    source_coverage: float
+    """share of these rows that the calibrated threshold accepts"""
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        return (
+            f"the threshold was ranked on {self.rows} target rows without labels; mode and CDFs are calibration's, "
+            "and no label of the target chose anything"
+        )
+
+
+@dataclass(frozen=True)
 class Policy:
     """Mode, threshold and the calibration CDFs behind them (public contract 3)."""
 
@@ -62,6 +81,15 @@ class Policy:
     graph: str
     model: str | None
     counts: Counts
+    reference: EmpiricalCDF | None = None
+    """the risks among which the threshold was ranked, calibration's or, where `ranked_on` tells of one, the target's;
+    None for staged policies, which have two scales"""
+    ranked_on: Ranked | None = None
+    """None where the calibration rows themselves gave the threshold"""
+
+    def threshold_at(self, coverage: float) -> float | None:
+        """The threshold that would have accepted this share of what it was ranked on; None if that is not kept."""
+        return None if self.reference is None else coverage_threshold(self.reference.values, coverage)
 
     def evidence_score(self, scores: Scores) -> Floats:
         """The mode's own risk of rows inside the graph: R_img, R_sel or R_conf; NaN outside."""
@@ -133,16 +161,18 @@ def calibrate(
     score = _mode_score(chosen, inside, confidence_cdf, relation_cdf)
     outside = scores.confidence[~scores.covered]
     fallback_cdf = EmpiricalCDF.of(outside) if len(outside) else None
-    staged = branch_cdf = None
+    staged = branch_cdf = held = None
     if chosen == STAGED:
-        staged, threshold = _stages(inside, coverage, first_stage)
+        staged, threshold = stages(inside, coverage, first_stage)
         if fallback_cdf is not None:
             staged = replace(staged, fallback_threshold=coverage_threshold(fallback_cdf(outside), coverage))
     elif fallback_cdf is not None:
         # Each branch through its own CDF, then one threshold for both: the paper's full-pool deployment.
         branch_cdf = EmpiricalCDF.of(score)
-        threshold = coverage_threshold(np.concatenate([branch_cdf(score), fallback_cdf(outside)]), coverage)
+        held = np.concatenate([branch_cdf(score), fallback_cdf(outside)])
+        threshold = coverage_threshold(held, coverage)
     else:
+        held = score
         threshold = coverage_threshold(score, coverage)
     return Policy(
         mode=chosen,
@@ -159,6 +189,7 @@ def calibrate(
         counts=Counts(
             len(scores), scores.n_units, int(scores.covered.sum()), int(scores.positive.sum()), int(scores.yes.sum())
         ),
+        reference=None if held is None else EmpiricalCDF.of(held),
     )
 
 
@@ -171,7 +202,7 @@ def _mode_score(mode: str, scores: Scores, confidence_cdf: EmpiricalCDF, relatio
     return scores.relation
 
 
-def _stages(inside: Scores, coverage: float, first: float) -> tuple[Staged, float]:
+def stages(inside: Scores, coverage: float, first: float) -> tuple[Staged, float]:
     """Thresholds for both stages, such that together they accept a share `coverage` of the calibration rows."""
     stage = Staged(first, coverage_threshold(inside.confidence, first))
     left = np.sort(inside.relation[inside.confidence > stage.threshold])

@@ -1,6 +1,6 @@
 """Asking one batch: its pictures opened, what is known already looked up, the rest answered by the model.
 
-Where that happens does not matter. A batch and its answer are plain things that can be sent to another machine and back.
+Where that happens does not matter: a batch and its answer are plain things that can be sent to another machine.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def world_picture(name: str, size: int = MODEL_SIZE) -> Image:
         known = [PREFIX + each for each in BENCHMARKS]
         raise RecapError(f'"{name}" is not a picture of the embedded world{did_you_mean(PREFIX + dataset, known)}')
     scenes = benchmark(dataset).scenes
-    if not number.isdecimal() or int(number) >= len(scenes):
+    if not (number.isascii() and number.isdecimal()) or int(number[:9]) >= len(scenes):
         raise RecapError(f'"{name}" is not a picture: {PREFIX}{dataset}/0000 to {len(scenes) - 1:04d} are')
     return draw(scenes, int(number), size)
 

@@ -1,0 +1,103 @@
+"""`recap serve`: the auditor as a service, with a page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recap.cli.options import Attention, Device, Dtype, GraphFile, Plain
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+TOKEN = "RECAP_TOKEN"
+WHO = "A folder, a hub name, or http://host:port/v1#name."
+FEWEST = 16
+"""characters of a token"""
+
+
+def run(
+    model: Annotated[
+        str | None,
+        typer.Option("--model", "-m", metavar="MODEL", help=WHO, show_default="world:aligned"),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy", "-p", metavar="FILE", help="Policy file.", show_default="the one shipped with a world: model"
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on. Beyond loopback a token is required.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8765,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help=f"Serve beyond loopback although ${TOKEN} is not set.")
+    ] = False,
+    gather: Annotated[
+        int, typer.Option(metavar="N", help="How many audits may share a turn of the model.", min=1, max=1024)
+    ] = 32,
+    upstream: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Guard: pass chat completions on to this server, and audit its answers."),
+    ] = None,
+    on_reject: Annotated[
+        str | None,
+        typer.Option(metavar="WHAT", help="Guard: annotate or replace a rejected answer.", show_default="annotate"),
+    ] = None,
+    reject_text: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Guard: what replaces it.", show_default="a sentence that says so"),
+    ] = None,
+    upstream_timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S", help="Guard: seconds the upstream may be silent.", show_default="120", min=0.1, max=3600
+        ),
+    ] = None,
+    plain: Plain = False,
+    dtype: Dtype = None,
+    device: Device = None,
+    attention: Attention = None,
+    graph: GraphFile = None,
+) -> None:
+    """Serve audits over HTTP, with a page at /.
+
+    Without --model a small model that comes with the package is served, with its policy. Pictures are taken from the
+    request and never fetched, never stored. A token for all requests is read from $RECAP_TOKEN.
+
+    With --upstream it also stands before a server that speaks OpenAI's chat completions: point clients here instead of
+    there. The upstream's key, if it wants one, is read from $RECAP_UPSTREAM_KEY.
+
+    \b
+    Example: recap serve --model llava-hf/llava-1.5-7b-hf --policy policy.json --port 8765
+             curl -s 127.0.0.1:8765/v1/audit -H 'content-type: application/json' \\
+               -d '{"image": "world:whatsup/0032", "question": "Is the crate on the suitcase?"}'
+             recap serve --model http://gpu:8000/v1 --policy policy.json --upstream http://gpu:8000/v1
+    """
+    import os
+    from dataclasses import replace
+
+    from recap.audit import Auditor
+    from recap.claims import load_graph
+    from recap.cli.guarding import guarding
+    from recap.cli.loading import load_model
+    from recap.cli.serving import listen
+    from recap.errors import RecapError
+    from recap.policy import load_policy
+    from recap.server.limits import Limits
+    from recap.server.service import Service
+    from recap.world.bundled import DEFAULT, default_policy
+
+    token = os.environ.get(TOKEN) or None
+    if token is not None and len(token) < FEWEST:
+        raise RecapError(f"${TOKEN} is too short to keep anyone out: give it at least {FEWEST} characters")
+    if host not in LOOPBACK and token is None and not no_token:
+        raise RecapError(f"beyond loopback a token is required: set ${TOKEN}, or say --no-token if others keep watch")
+    behind = guarding(upstream, on_reject, reject_text, upstream_timeout)
+    limits = Limits(gather=gather)
+    if upstream_timeout is not None:
+        limits = replace(limits, upstream_seconds=upstream_timeout)
+    name = model or DEFAULT
+    chosen = policy or default_policy(name, graph)
+    frozen = None if chosen is None else load_policy(chosen)
+    speaker = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain)
+    listen(Service(Auditor(speaker, frozen, load_graph(graph)), limits, token, **behind), host, port)

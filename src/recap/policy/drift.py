@@ -1,0 +1,94 @@
+"""Drift: whether the answers that a policy sees now are still like those it was calibrated on. No label is needed."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from recap.arrays import Floats
+from recap.policy.policy import Policy
+
+WINDOW = 500
+FEWEST = 50
+"""below so many answers nothing is said"""
+LEVEL = 0.01
+"""how often a warning may come although nothing has moved, at each look"""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What a window of recent answers looks like beside calibration."""
+
+    seen: int
+    """answers in the window"""
+    coverage: float
+    """share of them accepted; NaN while there is none"""
+    target: float
+    distance: float
+    """largest gap between their risks' CDF and calibration's (Kolmogorov–Smirnov); NaN while there is no answer.
+    A policy that keeps no risks to compare with (staged) has the gap between coverage and target instead."""
+    limit: float
+    """the gap that chance alone would exceed with a probability of at most 1 %"""
+    moved: bool
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if self.seen < FEWEST:
+            return f"too few answers to tell ({self.seen} of {FEWEST})"
+        told = f"{self.coverage:.0%} accepted, {self.target:.0%} aimed at"
+        if self.moved:
+            apart = f"distance {self.distance:.2f} > {self.limit:.2f}"
+            return f"risks have moved away from calibration ({told}, {apart}): calibrate again"
+        return f"as in calibration ({told})"
+
+
+class DriftWatch:
+    """A sliding window over a policy's own risks. Not thread-safe: one watch, one writer."""
+
+    def __init__(self, policy: Policy, window: int = WINDOW) -> None:
+        self.policy = policy
+        self.risks: deque[float] = deque(maxlen=window)
+        self.accepted: deque[bool] = deque(maxlen=window)
+
+    def observe(self, risk: float | None, accepted: bool) -> None:
+        """One more answer. What could not be scored is rejected, and is riskier than all that calibration saw."""
+        self.risks.append(math.inf if risk is None else risk)
+        self.accepted.append(accepted)
+
+    def state(self) -> Drift:
+        """How the window compares with calibration."""
+        seen, target = len(self.accepted), self.policy.coverage
+        if not seen:
+            return Drift(0, math.nan, target, math.nan, math.nan, False)
+        coverage = sum(self.accepted) / seen
+        if self.policy.reference is not None:
+            distance = ks_distance(np.array(self.risks), self.policy.reference.values)
+        else:
+            # A share is one point of a CDF, so that the limit holds for it all the more.
+            distance = abs(coverage - target)
+        limit = self._limit(seen)
+        return Drift(seen, coverage, target, distance, limit, seen >= FEWEST and distance > limit)
+
+    def _limit(self, seen: int) -> float:
+        """Answers about one picture are alike: a whole unit counts as one, here as in calibration."""
+        fitted = self.policy.ranked_on or self.policy.counts
+        alike = max(1.0, fitted.rows / max(1, fitted.units))
+        return ks_limit(seen / alike, fitted.rows / alike)
+
+
+def ks_distance(some: Floats, reference: Floats) -> float:
+    """sup |F̂ − Ĝ| of two samples."""
+    one, other = np.sort(some), np.sort(reference)
+    at = np.concatenate([one, other])
+    below_one = np.searchsorted(one, at, side="right") / len(one)
+    below_other = np.searchsorted(other, at, side="right") / len(other)
+    return float(np.abs(below_one - below_other).max())
+
+
+def ks_limit(n: float, m: float, level: float = LEVEL) -> float:
+    """The distance that two samples of one distribution exceed with this probability (Smirnov's asymptotic law)."""
+    return math.sqrt(-math.log(level / 2) / 2 * (n + m) / (n * m))

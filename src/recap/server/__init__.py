@@ -1,0 +1,1 @@
+"""The service: an HTTP API, a page, and a guard in front of another server."""

@@ -1,0 +1,126 @@
+"""Gathering: audits that arrive together share one turn of the model, so that throughput grows with load."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from PIL.Image import Image
+
+from recap.audit import Auditor, Verdict
+from recap.errors import RecapError
+from recap.server.limits import Limits
+from recap.store import Store
+
+
+class BusyError(RecapError):
+    """Too much is waiting; come back later."""
+
+
+class ClosingError(RecapError):
+    """The server finishes what it has accepted, and takes nothing new."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One answer to audit."""
+
+    image: Image
+    question: str
+    answer: str | None
+
+
+@dataclass
+class _Waiting:
+    cases: Sequence[Case]
+    done: asyncio.Future[list[Verdict | RecapError]]
+
+
+class Gatherer:
+    """A queue in front of an auditor, and the one task that empties it."""
+
+    def __init__(
+        self, auditor: Auditor, limits: Limits, observe: Callable[[int, float], None] = lambda _n, _s: None
+    ) -> None:
+        self.auditor, self.limits, self.observe = auditor, limits, observe
+        self.queue: asyncio.Queue[_Waiting | None] = asyncio.Queue()
+        self.waiting = 0
+        """cases accepted and not yet answered"""
+        self.closing = False
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to take turns."""
+        self._task = asyncio.create_task(self._turns())
+
+    async def close(self) -> None:
+        """Answer everything that was accepted, then stop."""
+        self.closing = True
+        await self.queue.put(None)
+        if self._task is not None:
+            await self._task
+        self._thread.shutdown()
+
+    async def audit(self, cases: Sequence[Case]) -> list[Verdict | RecapError]:
+        """The verdicts in order; a case that cannot be audited has its error instead."""
+        if self.closing:
+            raise ClosingError("the server is shutting down")
+        if self.waiting + len(cases) > self.limits.waiting:
+            raise BusyError("too many audits are waiting")
+        self.waiting += len(cases)
+        try:
+            entry = _Waiting(cases, asyncio.get_running_loop().create_future())
+            await self.queue.put(entry)
+            return await asyncio.shield(entry.done)
+        finally:
+            self.waiting -= len(cases)
+
+    async def _turns(self) -> None:
+        loop = asyncio.get_running_loop()
+        while (first := await self.queue.get()) is not None:
+            turn, last = await self._company(first)
+            cases = [case for entry in turn for case in entry.cases]
+            start = time.perf_counter()
+            found = await loop.run_in_executor(self._thread, self._audited, cases)
+            self.observe(len(cases), time.perf_counter() - start)
+            for entry in turn:
+                if not entry.done.done():
+                    entry.done.set_result(found[: len(entry.cases)])
+                found = found[len(entry.cases) :]
+            if last:
+                return
+
+    async def _company(self, first: _Waiting) -> tuple[list[_Waiting], bool]:
+        """Those who come within a few milliseconds of the first; and whether the last one has come."""
+        turn, count = [first], len(first.cases)
+        until = time.perf_counter() + self.limits.gather_seconds
+        while count < self.limits.gather:
+            left = until - time.perf_counter()
+            try:
+                entry = self.queue.get_nowait() if left <= 0 else await asyncio.wait_for(self.queue.get(), left)
+            except (asyncio.QueueEmpty, TimeoutError):
+                break
+            if entry is None:
+                return turn, True
+            turn.append(entry)
+            count += len(entry.cases)
+        return turn, False
+
+    def _audited(self, cases: Sequence[Case]) -> list[Verdict | RecapError]:
+        """In the model's own thread. One case that fails must not fail its company."""
+        try:
+            return list(self._together(cases))
+        except Exception as error:
+            if len(cases) == 1:
+                return [error if isinstance(error, RecapError) else RecapError("the audit failed")]
+        return [each for case in cases for each in self._audited([case])]
+
+    def _together(self, cases: Sequence[Case]) -> Sequence[Verdict]:
+        # Strangers' margins are not kept: a store that only grows would be a leak, and a record of what was asked.
+        with Store(":memory:") as store:
+            auditor = Auditor(self.auditor.model, self.auditor.policy, self.auditor.graph, store)
+            return auditor.audit_many([(case.image, case.question, case.answer) for case in cases])

@@ -1,0 +1,141 @@
+"""What goes in and what comes out, as the API documents it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from recap.server.limits import Limits
+
+_LIMITS = Limits()
+EXAMPLE: JsonDict = {"image": "world:whatsup/0032", "question": "Is the crate on the suitcase?"}
+
+Question = Annotated[str, Field(min_length=3, max_length=_LIMITS.question, description="A yes/no question in words.")]
+Picture = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=_LIMITS.image_bytes * 4 // 3 + 300,
+        description="The picture as base64 or as a data: URL, or the name of a scene in the box. Never an address.",
+    ),
+]
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+
+class AuditRequest(_Given):
+    """One answer to audit."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
+
+    image: Picture
+    question: Question
+    answer: Literal["yes", "no"] | None = Field(None, description="The answer to audit; the model's own if left out.")
+
+
+class BatchRequest(_Given):
+    """Several answers to audit; those about one picture share its forward."""
+
+    audits: Annotated[list[AuditRequest], Field(min_length=1, max_length=_LIMITS.batch)]
+
+
+class ParseRequest(_Given):
+    """A question or statement to read."""
+
+    text: Annotated[str, Field(min_length=1, max_length=_LIMITS.question, examples=["Is the mug left of the laptop?"])]
+
+
+class ProbeShown(BaseModel):
+    """One probe of the trail."""
+
+    role: str
+    relation: str | None
+    question: str
+    view: str
+    margin: float
+
+
+class Standing(BaseModel):
+    """Where a risk lies among those of calibration: shares that were no riskier."""
+
+    risk: float | None
+    threshold: float | None
+
+
+class AuditResponse(BaseModel):
+    """The verdict with its trail."""
+
+    question: str
+    answer: Literal["yes", "no"]
+    accepted: bool | None = Field(description="null where nothing is calibrated")
+    risk: float | None
+    threshold: float | None
+    mode: str | None
+    reason: str
+    standing: Standing
+    probes: list[ProbeShown]
+    model: str
+    row: dict[str, Any] = Field(description="The margins as a row of a margin table; `recap decide` reads it.")
+
+
+class BatchResponse(BaseModel):
+    """The verdicts, in order; an audit that could not be made has an error in its place."""
+
+    verdicts: list[AuditResponse | Problem]
+
+
+class Problem(BaseModel):
+    """What was wrong, in one line."""
+
+    error: str
+
+
+class Drifted(BaseModel):
+    """Whether recent answers are still like those of calibration."""
+
+    seen: int
+    coverage: float | None
+    target: float
+    distance: float | None
+    limit: float | None
+    moved: bool
+    verdict: str
+
+
+class PolicyShown(BaseModel):
+    """The policy in force."""
+
+    mode: str
+    coverage: float
+    threshold: float
+    gate: str | None
+    model: str | None
+    calibrated_on: dict[str, int]
+    quantiles: list[float] | None = Field(description="Thresholds for coverages of 1 % to 100 %.")
+    drift: Drifted
+
+
+class SceneShown(BaseModel):
+    """A scene in the box, with things to ask."""
+
+    name: str
+    things: list[str]
+    questions: list[str]
+
+
+class ScenesShown(BaseModel):
+    """The scenes in the box, and what they are to the model that is served."""
+
+    model: str
+    at_home: bool = Field(description="Whether the model was made for such drawings; to others they are only drawings.")
+    knows: list[str] | None = Field(
+        description="The things that the model has ever seen; null where that is not known."
+    )
+    scenes: list[SceneShown]
+
+
+BatchResponse.model_rebuild()

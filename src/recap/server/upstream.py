@@ -1,0 +1,107 @@
+"""The server behind the guard: what is sent to it and what of its answer is passed on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import contextmanager
+
+import httpx
+
+import recap
+from recap.errors import RecapError
+from recap.models.served.address import Address, is_loopback
+from recap.server.limits import Limits
+from recap.server.security import Scope
+from recap.server.service import Service
+
+SENT = ("accept", "content-encoding", "content-type", "openai-organization", "openai-project", "x-request-id")
+"""a caller's headers that reach the upstream, besides Authorization where it is meant for it"""
+RETURNED = ("content-type", "retry-after", "retry-after-ms", "x-request-id", "x-should-retry")
+RATES = "x-ratelimit-"
+CONNECT = 10.0
+"""seconds until a connection must stand"""
+
+
+class UpstreamError(RecapError):
+    """The upstream gave no answer to pass on; `status` is what the caller gets for it."""
+
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+
+
+class Upstream:
+    """A client of one server. Its address appears in no answer."""
+
+    def __init__(self, root: str, service: Service) -> None:
+        self.root, self.service = root, service
+        limits: Limits = service.limits
+        self.most, self.seconds = limits.answer_bytes, limits.upstream_seconds
+        self.client = httpx.AsyncClient(
+            # Answers are read and passed on as they come, so they should come plain.
+            headers={"user-agent": f"recap/{recap.__version__}", "accept-encoding": "identity"},
+            timeout=httpx.Timeout(self.seconds, connect=min(CONNECT, self.seconds), pool=CONNECT),
+            limits=httpx.Limits(max_connections=limits.waiting, max_keepalive_connections=32, keepalive_expiry=2.0),
+            trust_env=not is_loopback(Address(root, None)),
+        )
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self.client.aclose()
+
+    async def send(self, scope: Scope, path: str, body: bytes | None) -> httpx.Response:
+        """The head of the answer to a caller's request; its body is still to be read, and it must be closed."""
+        query = scope["query_string"].decode("latin-1")
+        address = f"{self.root}{path}{'?' if query else ''}{query}"
+        headers = self._sent({name.decode("latin-1").lower(): value for name, value in scope["headers"]})
+        try:
+            request = self.client.build_request(scope["method"], address, headers=headers, content=body)
+        except httpx.InvalidURL:
+            raise UpstreamError(400, "the query cannot be passed on") from None
+        with _told():
+            return await self.client.send(request, stream=True)
+
+    def _sent(self, headers: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
+        """The caller's headers that are the upstream's business. Our own token never is."""
+        sent = {name: headers[name] for name in SENT if name in headers}
+        if self.service.upstream_key is not None:
+            sent["authorization"] = b"Bearer " + self.service.upstream_key.encode()
+        elif self.service.token is None and "authorization" in headers:
+            sent["authorization"] = headers["authorization"]
+        return [(name.encode(), value) for name, value in sent.items()]
+
+    async def whole(self, answer: httpx.Response) -> bytes:
+        """The whole body, if it is not too long."""
+        found = bytearray()
+        async for chunk in self.chunks(answer):
+            found += chunk
+            if len(found) > self.most:
+                raise UpstreamError(502, f"the upstream's answer has more than {self.most >> 20} MiB")
+        return bytes(found)
+
+    async def chunks(self, answer: httpx.Response) -> AsyncGenerator[bytes]:
+        """The body as it comes."""
+        with _told():
+            async for chunk in answer.aiter_bytes():
+                yield chunk
+
+
+def returned(answer: httpx.Response) -> dict[str, str]:
+    """The upstream's headers that a caller gets to see."""
+    found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers.raw}
+    return {name: value for name, value in found.items() if name in RETURNED or name.startswith(RATES)}
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    """What can go wrong on the way, in words that name no address."""
+    try:
+        yield
+    except httpx.PoolTimeout:
+        raise UpstreamError(503, "too many requests are under way to the upstream") from None
+    except httpx.TimeoutException:
+        raise UpstreamError(504, "the upstream did not answer in time") from None
+    except (httpx.ConnectError, httpx.UnsupportedProtocol, httpx.ProxyError):
+        raise UpstreamError(502, "the upstream cannot be reached") from None
+    except httpx.RequestError:
+        raise UpstreamError(502, "the upstream broke off its answer") from None

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recap.errors import RecapError
+from recap.evaluation.against import against
+from tests.models.served.server import Server, serving
+
+
+def test_the_three_ways_answer_the_same_questions_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recap.evaluation.against.WARM", 1)
+    said: list[str] = []
+    with serving(Server()) as server:
+        tree, unshared, served = against(server.address, 2, said.append)
+    assert tree.probes == unshared.probes == served.probes > 12
+    assert max(unshared.largest_difference, served.largest_difference) < 1e-4
+    assert (tree.forwards, unshared.forwards) == (1, 1)
+    assert served.forwards >= served.probes
+    assert [line.split(":")[0] for line in said] == [tree.way, unshared.way, "served by vLLM 0.32.0"]
+
+
+def test_what_is_no_server_cannot_be_timed(recap: Any) -> None:
+    assert "expected the address of a server" in recap("bench", "--against", "world:aligned").err
+    with serving(Server()) as server, pytest.raises(RecapError, match="between 1 and"):
+        against(server.address, 0)

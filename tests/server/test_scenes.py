@@ -1,0 +1,86 @@
+"""The page's files and scenes, without a browser."""
+
+from __future__ import annotations
+
+import io
+from importlib import resources
+
+import pytest
+from PIL import Image
+
+pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'recap-vlm[server]'")
+
+from starlette.testclient import TestClient
+
+from recap.audit import Auditor
+from recap.claims import default_graph
+from recap.server.app import create_app
+from recap.server.page import FILES, PICTURE_SIZE, scenes
+from recap.server.service import Service
+from recap.world.benchmarks import benchmark
+from recap.world.bundled import DEFAULT, unknown_things
+
+TOKEN = "sesame-sesame-sesame"
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    return TestClient(create_app(Service(Auditor.load(DEFAULT), token=TOKEN)))
+
+
+def test_the_page_and_its_files_load_without_a_token(client: TestClient) -> None:
+    assert client.get("/").headers["content-type"] == "text/html; charset=utf-8"
+    kinds = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+    for name in [*FILES, "palette.css"]:
+        if name == "index.html":
+            continue
+        got = client.get(f"/page/{name}")
+        assert got.status_code == 200
+        assert got.headers["content-type"].startswith(kinds[name.rpartition(".")[2]])
+        assert "max-age" in got.headers["cache-control"]
+
+
+def test_every_file_of_the_page_is_served() -> None:
+    folder = resources.files("recap.server").joinpath("page")
+    assert {each.name for each in folder.iterdir()} == set(FILES)
+
+
+@pytest.mark.parametrize("path", ["nothing.js", "index.html", "..%2fapp.py", "%2e%2e/app.py", "page.js/x"])
+def test_nothing_else_is(client: TestClient, path: str) -> None:
+    assert client.get(f"/page/{path}", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 404
+
+
+def test_neither_script_nor_style_is_inside_the_page(client: TestClient) -> None:
+    text = client.get("/").text
+    assert "<style" not in text
+    assert " style=" not in text
+    assert text.count("<script") == 1
+    assert 'src="page/page.js"></script>' in text
+    assert "http" not in text
+
+
+def test_scenes_are_for_those_who_have_the_token(client: TestClient) -> None:
+    assert client.get("/v1/scenes").status_code == 401
+    told = client.get("/v1/scenes", headers={"authorization": f"Bearer {TOKEN}"}).json()
+    assert (told["model"], told["at_home"], len(told["scenes"])) == (DEFAULT, True, 12)
+
+
+def test_a_scene_is_drawn_and_an_unknown_one_is_not(client: TestClient) -> None:
+    known = {"authorization": f"Bearer {TOKEN}"}
+    got = client.get("/v1/scenes/world:whatsup/0032/picture", headers=known)
+    assert got.headers["content-type"] == "image/png"
+    assert Image.open(io.BytesIO(got.content)).size == (PICTURE_SIZE, PICTURE_SIZE)
+    for name in ("world:whatsup/0033", "world:nothing/0000", "../../etc/passwd", "x"):
+        assert client.get(f"/v1/scenes/{name}/picture", headers=known).status_code == 404
+
+
+@pytest.mark.parametrize("name", scenes())
+def test_scenes_show_what_they_say_and_can_be_asked_about(name: str) -> None:
+    scene = scenes()[name]
+    dataset, _, number = name.removeprefix("world:").partition("/")
+    assert scene.things == benchmark(dataset).scenes.names(int(number))
+    assert 3 <= len(scene.questions) <= 4
+    for question in scene.questions:
+        claim = default_graph().parse(question).statement
+        assert {claim.subject, claim.object} <= set(scene.things)
+        assert unknown_things(claim.subject, claim.object) == []
