@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test test-slow test-ray test-vllm test-page test-server chromium check format bench cards clean
+.PHONY: help demo reproduce test test-slow test-ray test-vllm test-page test-server test-faults chromium check format bench cards clean
 
 help:
 	@echo "make demo       the whole story on the embedded world, with a page to look at"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-ray   the cluster engine on a Ray of its own (half a gigabyte of set-up)"
 	@echo "make test-vllm  served models against a real vLLM on the CPU (3.5 GB of set-up)"
 	@echo "make test-page  the page in a real browser (make chromium installs Debian's)"
+	@echo "make test-server, make test-faults   a service among strangers and under load; served models over a faulty line"
 	@echo "make check      formatting, lint, types, imports between rooms"
 	@echo "make bench      the statistics benchmarks"
 	@echo "make reproduce  every table and figure of the paper on the embedded world, a quarter of an hour"
@@ -55,7 +56,7 @@ reproduce: $(VENV)/.eval
 	$(BIN)/recap reproduce --out recap-report
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -m "not slow and not ray and not vllm and not page and not server" -n 2
+	$(BIN)/pytest -m "not slow and not ray and not vllm and not page and not server and not faults" -n 2
 
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow -n 2
@@ -71,6 +72,10 @@ test-vllm: $(VENV)/.dev $(VLLM)/.ready
 # One process: one server and one browser, for all tests of the page.
 test-page: $(VENV)/.dev
 	$(BIN)/pytest -m page
+
+# One process: time-outs are short there, and a busy machine would exceed them by itself.
+test-faults: $(VENV)/.dev
+	$(BIN)/pytest -m faults
 
 # One process: what is measured here is the server's alone.
 test-server: $(VENV)/.dev

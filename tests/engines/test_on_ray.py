@@ -10,15 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from recap.audit import load_any
 from recap.engines import Engine, Here
 from recap.errors import RecapError
 from recap.evaluation.datasets import load_dataset
 from recap.evaluation.probing import Probing, probe_items
-from recap.models.local import LocalModel
+from recap.models import LikelihoodModel
 from recap.store import Store
 from recap.table import write_table
 from tests.conftest import Ran
 from tests.engines.loading import noted, small, unlike_the_first
+from tests.models.served.server import Server, serving
 from tests.probing.checkpoint import save_checkpoint, save_dataset
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'recap-vlm[ray]'")
@@ -66,7 +68,7 @@ def probe(engine: Engine, dataset: Path, store: Store, progress: Callable[[int, 
     return probe_items(items, engine, store, probes="diagnostic", folder=dataset.parent, progress=progress)
 
 
-def on_ray(load: Callable[[], LocalModel], workers: int) -> OnRay:
+def on_ray(load: Callable[[], LikelihoodModel], workers: int) -> OnRay:
     with session(workers=workers) as pool:  # joins the Ray that runs
         return OnRay(load, pool)
 
@@ -171,6 +173,22 @@ def test_workers_that_would_give_other_margins_are_refused(
         assert len(store) == 0
 
 
+def test_workers_may_ask_a_served_model(ray_here: None, tmp_path: Path) -> None:
+    items = load_dataset("world:whatsup").items[:12]
+    with serving(Server()) as server, Store(":memory:") as one, Store(":memory:") as other:
+        load = partial(load_any, server.address)
+        here, there = probe_items(items, Here(load()), one), probe_items(items, on_ray(load, 2), other)
+    assert there.ran.computed == here.ran.computed > 20
+    assert table(there, tmp_path) == table(here, tmp_path)
+
+
+def test_more_workers_than_there_is_room_for_are_refused(ray_here: None) -> None:
+    with pytest.raises(RecapError, match="2 × 0.5 GPU for the workers, but Ray has 0 in all"), session(None, 2, 0.5):
+        pass
+    with pytest.raises(RecapError, match="4000 × 1 core"), session(workers=4000):
+        pass
+
+
 # The command: a Ray of its own, in silence
 
 
@@ -191,3 +209,20 @@ def test_a_model_that_cannot_be_loaded_ends_in_one_line(recap: Recap, dataset: P
     ran = recap("probe", dataset, "--model", "no/such/model", "--out", tmp_path / "t.jsonl", "--engine", "ray")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
     assert "no/such/model: cannot load the model" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("127.0.0.1:1", "cannot reach a Ray cluster at 127.0.0.1:1: connection refused"),
+        ("ray://127.0.0.1:10001", "Ray Data does not run over Ray Client; run recap on a machine of the cluster"),
+        ("the cluster", '"the cluster" is not the address of a Ray cluster: auto, or HOST:6379'),
+    ],
+)
+def test_a_cluster_that_cannot_be_reached_ends_in_one_line(
+    recap: Recap, dataset: Path, tmp_path: Path, address: str, problem: str
+) -> None:
+    out = tmp_path / "t.jsonl"
+    ran = recap("probe", dataset, "--model", "x", "--out", out, "--engine", "ray", "--address", address)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert problem in ran.err

@@ -33,13 +33,14 @@ class Wanted:
             raise RecapError("--address, --workers and --gpus-per-worker belong to --engine ray")
 
     @contextlib.contextmanager
-    def open(self, load: Callable[[], LikelihoodModel]) -> Generator[Engine]:
-        """The engine with its model loaded: `load` runs wherever the engine needs one."""
+    def open(self, load: Callable[[], LikelihoodModel], served: bool = False) -> Generator[Engine]:
+        """The engine with its model loaded: `load` runs wherever the engine needs one. A served model needs no GPU."""
         if self.engine == "local":
             yield Here(load())
             return
         from recap.engines.cluster import OnRay
         from recap.engines.session import session
 
-        with session(self.address, self.workers, self.gpus) as pool:
+        gpus = 0.0 if served and self.gpus is None else self.gpus
+        with session(self.address, self.workers, gpus) as pool:
             yield OnRay(load, pool, lambda said: typer.echo(said, err=True, nl=False))

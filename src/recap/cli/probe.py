@@ -90,6 +90,7 @@ def run(
     from recap.errors import RecapError, did_you_mean
     from recap.evaluation.datasets import load_dataset
     from recap.evaluation.probing import check_pictures, probe_items
+    from recap.models.served import is_served
     from recap.probes import PROBE_SETS, ways
     from recap.store import Store
     from recap.table import write_table
@@ -117,7 +118,7 @@ def run(
         compiled=compiled,
         serving=serving,
     )
-    with kept, wanted.open(load) as speaker, running("probes") as done:
+    with kept, wanted.open(load, is_served(model)) as speaker, running("probes") as done:
         found = probe_items(
             items,
             speaker,

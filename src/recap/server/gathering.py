@@ -114,9 +114,9 @@ class Gatherer:
         """In the model's own thread. One case that fails must not fail its company."""
         try:
             return list(self._together(cases))
-        except Exception as error:
+        except Exception:  # whatever it is, its words may name addresses, folders and versions
             if len(cases) == 1:
-                return [error if isinstance(error, RecapError) else RecapError("the audit failed")]
+                return [RecapError("the model could not be asked about this picture")]
         return [each for case in cases for each in self._audited([case])]
 
     def _together(self, cases: Sequence[Case]) -> Sequence[Verdict]:

@@ -265,10 +265,12 @@ def handler(server: Server) -> type[BaseHTTPRequestHandler]:
         disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
-            self.reply(*server.answer(self.path, {}, None))
+            self.guarded({})
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self.guarded(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def guarded(self, body: dict[str, Any]) -> None:
             if server.habits.key and self.headers.get("Authorization") != f"Bearer {server.habits.key}":
                 said = self.headers.get("Authorization", "").removeprefix("Bearer ")
                 self.reply(*refusal(401, f"Incorrect API key provided: {said}"))

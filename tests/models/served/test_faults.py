@@ -23,6 +23,8 @@ from tests.models.served.proxy import FAULTS, SLOW, Proxy, before, status
 from tests.models.served.server import Habits, Server, serving
 from tests.models.served.test_served import QUESTIONS, local_margins, requests, worst
 
+pytestmark = pytest.mark.faults
+
 QUICK: dict[str, Any] = {"pause": 0.005, "concurrency": 16, "timeout": SLOW / 2}
 ITEMS = load_world("world:whatsup").items[:64]
 """sixteen pictures with four statements each"""
@@ -58,6 +60,7 @@ def test_no_fault_makes_a_margin_wrong_or_lost(tmp_path: Path) -> None:
         assert len(store) == len(truth.ran.margins) > 250
         for probe, margin in truth.ran.margins.items():
             assert found.ran.margins[probe] == pytest.approx(margin, abs=1e-4)
+    print(f"{sum(proxy.injected.values())} faults, {len(truth.ran.margins)} margins")
     assert sum(proxy.injected.values()) >= 300
     assert proxy.injected.keys() == FAULTS.keys()
 

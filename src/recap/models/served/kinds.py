@@ -28,8 +28,9 @@ async def _found_out(wire: Wire) -> str:
         try:
             if await backend.here(wire):
                 return kind
-        except RefusedError:
-            continue
+        except RefusedError as error:
+            if " key" in str(error):  # nothing more will be told without one
+                raise
     raise RecapError(
         f"{wire.address}: it cannot be found out what kind of server this is (it answers neither /version nor "
         f"/model_info nor /props): say it with --server {'|'.join(KINDS)}"

@@ -93,22 +93,21 @@ class ServedModel:
 
     @property
     def identity(self) -> Identity:
-        """Who speaks: what the server says of itself and of the model, and where it is.
+        """Who speaks. Margins are stored under all that the server says of itself and the model, and under its address.
 
-        The address is part of what margins are stored under, as two servers may call different things alike; it is not
-        part of the name that tables and policies carry, so that a policy goes with the model wherever it is served.
+        Tables and policies carry name and checkpoint alone: a policy goes with the model, wherever it is served, and
+        survives a newer server.
         """
         about = self.trial.about
-        kind = f"{self._backend.kind} {about.version}"
         return Identity(
             name=about.name,
-            revision=_digest(about.root, self.trial.who),
+            revision=_digest(about.root),
             dtype="served",
-            attention=kind,
+            attention=self._backend.kind,
             scoring="served",
             template=_digest(self._chat.ids, self.trial.picture_tokens)[:16],
             answers=(self.answers.yes, self.answers.no),
-            libraries=f"{kind} at {self._wire.address}",
+            libraries=f"{self._backend.kind} {about.version} at {self._wire.address} ({self.trial.who})",
         )
 
     @property

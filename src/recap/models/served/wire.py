@@ -79,7 +79,7 @@ class Wire:
         self._not_before = 0.0
         self._told = False
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        limits = httpx.Limits(max_connections=1, keepalive_expiry=QUIET)
+        limits = httpx.Limits(max_keepalive_connections=1, keepalive_expiry=QUIET)
         # Reading the certificates takes a while: once for all, and not at all where there is no use for them.
         safe = httpx.create_ssl_context() if address.root.startswith("https:") else False
         self._clients = [
