@@ -13,12 +13,13 @@ def test_the_three_ways_answer_the_same_questions_alike(monkeypatch: pytest.Monk
     monkeypatch.setattr("recap.evaluation.against.WARM", 1)
     said: list[str] = []
     with serving(Server()) as server:
-        tree, unshared, served = against(server.address, 2, said.append)
+        tree, unshared, served = against(server.address, 2, rounds=2, say=said.append)
     assert tree.probes == unshared.probes == served.probes > 12
     assert max(unshared.largest_difference, served.largest_difference) < 1e-4
     assert (tree.forwards, unshared.forwards) == (1, 1)
     assert served.forwards >= served.probes
-    assert [line.split(":")[0] for line in said] == [tree.way, unshared.way, "served by vLLM 0.32.0"]
+    assert [tree.way, unshared.way, served.way] == ["token tree", "batched without sharing", "served by vLLM 0.32.0"]
+    assert [line.split(":")[0] for line in said] == ["round 1 of 2", "round 2 of 2"]
 
 
 def test_what_is_no_server_cannot_be_timed(recap: Any) -> None:

@@ -81,7 +81,7 @@ def _against(address: str, images: int, serving: dict[str, Any], json: bool) -> 
     require_local()
     from recap.evaluation.against import CHECKPOINT, against
 
-    found = against(address, images, notice, **serving)
+    found = against(address, images, say=notice, **serving)
     if json:
         print_json({"checkpoint": CHECKPOINT, "images": images, "ways": [each.to_json() for each in found]})
         return

@@ -24,6 +24,8 @@ from recap.world.pictures import open_any
 CHECKPOINT, DATASET = "world:aligned", "world:whatsup"
 WARM = 8
 """pictures that are asked about before the clock runs; others than those that count"""
+ROUNDS = 3
+"""the fastest counts: what else a machine does makes a round slower, never faster"""
 SAME = 0.05
 """margins of one checkpoint differ by rounding only, whoever computes them"""
 
@@ -77,9 +79,9 @@ class Unshared:
 
 
 def against(
-    address: str, images: int, say: Callable[[str], None] = lambda _: None, **serving: Any
+    address: str, images: int, rounds: int = ROUNDS, say: Callable[[str], None] = lambda _: None, **serving: Any
 ) -> tuple[Timed, Timed, Timed]:
-    """Time all three, one after the other. The server is expected to serve `world:aligned`."""
+    """Time all three in turn, the fastest round of each. The server is expected to serve `world:aligned`."""
     items = load_world(DATASET).items
     names = list(dict.fromkeys(item.unit for item in items))
     if not 1 <= images <= len(names) - WARM:
@@ -91,6 +93,22 @@ def against(
         for item in items
         if item.unit in set(names[: images + WARM])
     ]
+    models: list[LikelihoodModel] = [local, Unshared(local), served]
+    timed: list[list[Timed]] = []
+    for number in range(rounds):
+        say(f"round {number + 1} of {rounds}: {4 * images} statements on {images} pictures, in three ways")
+        timed.append(_round(models, asked, address))
+    tree, unshared, other = (
+        replace(min(ways, key=lambda way: way.seconds), largest_difference=max(way.largest_difference for way in ways))
+        for ways in zip(*timed, strict=True)
+    )
+    if other.largest_difference > SAME:
+        say(f"margins differ by up to {other.largest_difference:.2g}: the server does not serve {CHECKPOINT} in fp32")
+    return tree, unshared, other
+
+
+def _round(models: Sequence[LikelihoodModel], asked: Sequence[Asked], address: str) -> list[Timed]:
+    """Each model on the same pictures, which no server has seen before."""
     warm, counted = asked[-4 * WARM :], asked[: -4 * WARM]
     pictures = {name: _fresh(open_any(name)) for name in dict.fromkeys(each.image for each in asked)}
 
@@ -103,20 +121,17 @@ def against(
 
     found: list[Timed] = []
     truth: Ran | None = None
-    for model, way in ((local, "token tree"), (Unshared(local), "batched without sharing"), (served, served.way)):
-        say(f"{way}: {len(counted)} statements on {images} pictures")
+    for model in models:
         run(model, warm)
-        before = prefix_cache(address) if model is served else None
+        before = prefix_cache(address)
         ran = run(model, counted)
+        after = prefix_cache(address)
         truth = truth or ran
         difference = max(abs(ran.margins[probe] - margin) for probe, margin in truth.margins.items())
-        after = prefix_cache(address) if before is not None else None
-        found.append(Timed(way, ran.computed, ran.seconds, ran.forwards, difference, _share(before, after)))
-    if found[2].largest_difference > SAME:
-        say(
-            f"margins differ by up to {found[2].largest_difference:.2g}: the server does not serve {CHECKPOINT} in fp32"
-        )
-    return found[0], found[1], found[2]
+        way = "token tree" if model.way == "tree" else model.way
+        share = _share(before, after) if model is models[-1] else None
+        found.append(Timed(way, ran.computed, ran.seconds, ran.forwards, difference, share))
+    return found
 
 
 def _fresh(picture: Image) -> Image:
