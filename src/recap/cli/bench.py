@@ -88,8 +88,7 @@ def _against(address: str, images: int, serving: dict[str, Any], json: bool) -> 
     typer.echo(f"{CHECKPOINT}, {images} pictures × 4 statements, RECAP-Img, {found[0].probes} probes")
     for each in found:
         cached = "" if each.from_prefix_cache is None else f", {each.from_prefix_cache:.0%} from its prefix cache"
-        typer.echo(
-            f"  {each.way:<24} {each.rate:8.1f} probes/s  ({each.seconds:.1f} s, {each.forwards} forwards{cached})"
-        )
+        turns = f"{each.forwards} {'requests' if each.way.startswith('served') else 'forwards'}"
+        typer.echo(f"  {each.way:<24} {each.rate:8.1f} probes/s  ({each.seconds:.1f} s, {turns}{cached})")
     worst = max(each.largest_difference for each in found)
     typer.echo(f"margins of the three differ by at most {worst:.2g}")
