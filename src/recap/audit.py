@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from recap.claims import Graph, Statement, default_graph, load_graph
 from recap.errors import RecapError
 from recap.models import LikelihoodModel
 from recap.models.served import is_served
-from recap.policy import Decision, Policy, check_policy, decide, load_policy
+from recap.policy import Decision, Policy, decide, load_policy
 from recap.policy.reason import case_of
 from recap.probes import Plan, question
 from recap.probes import plan as plan_probes
@@ -127,11 +127,7 @@ class Auditor:
         name = str(self.model.identity)
         rows = [row_of(a, plan, ran.margins, name, self.graph) for a, plan in zip(asked, job.plans, strict=True)]
         found = [_trail(a, plan, ran.margins) for a, plan in zip(asked, job.plans, strict=True)]
-        questions = [case[1] for case in cases]
-        return [
-            _verdict(question, row, probes, self.policy, self.graph)
-            for question, row, probes in zip(questions, rows, found, strict=True)
-        ]
+        return _verdicts([case[1] for case in cases], rows, found, self.policy, self.graph)
 
     def _asked(self, name: str, image: str, question: str, answer: str | None) -> Asked:
         if answer not in (None, "yes", "no"):
@@ -186,23 +182,32 @@ def verdict_on(row: Row, policy: Policy | None, graph: Graph | None = None) -> V
 
 
 def _verdict(question: str, row: Row, probes: tuple[Probed, ...], policy: Policy | None, graph: Graph) -> Verdict:
-    table = MarginTable((row,), graph, source="the audit")
-    answer = "yes" if row.says_yes else "no"
+    return _verdicts([question], [row], [probes], policy, graph)[0]
+
+
+def _verdicts(
+    questions: Sequence[str],
+    rows: Sequence[Row],
+    probes: Sequence[tuple[Probed, ...]],
+    policy: Policy | None,
+    graph: Graph,
+) -> list[Verdict]:
+    """The rows judged as one table: a policy takes about as long over many as over one."""
+    given = zip(questions, rows, probes, strict=True)
     if policy is None:
-        return Verdict(question, answer, None, None, None, None, _uncalibrated(row, graph), probes, row)
-    check_policy(policy, table)
-    decision: Decision = next(decide(policy, table))
-    return Verdict(
-        question,
-        answer,
-        decision.accepted,
-        decision.risk,
-        decision.threshold,
-        decision.mode,
-        decision.reason,
-        probes,
-        row,
-    )
+        return [
+            Verdict(question, _said(row), None, None, None, None, _uncalibrated(row, graph), trail, row)
+            for question, row, trail in given
+        ]
+    decisions: Iterator[Decision] = decide(policy, MarginTable(tuple(rows), graph, source="the audit"))
+    return [
+        Verdict(question, _said(row), made.accepted, made.risk, made.threshold, made.mode, made.reason, trail, row)
+        for made, (question, row, trail) in zip(decisions, given, strict=True)
+    ]
+
+
+def _said(row: Row) -> str:
+    return "yes" if row.says_yes else "no"
 
 
 def _uncalibrated(row: Row, graph: Graph) -> str:

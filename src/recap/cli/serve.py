@@ -34,7 +34,7 @@ def run(
     ] = False,
     gather: Annotated[
         int, typer.Option(metavar="N", help="How many audits may share a turn of the model.", min=1, max=1024)
-    ] = 32,
+    ] = 64,
     upstream: Annotated[
         str | None,
         typer.Option(metavar="URL", help="Guard: pass chat completions on to this server, and audit its answers."),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from types import FrameType
 
 from recap.cli.console import notice
 from recap.errors import RecapError, reason
@@ -19,7 +21,7 @@ def listen(service: Service, host: str, port: int) -> None:
         raise RecapError(f"{error.name} is not installed: the service needs pip install 'recap-vlm[server]'") from None
     app = create_app(service)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as door:
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as door:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             door.bind((host, port))
@@ -43,4 +45,16 @@ def listen(service: Service, host: str, port: int) -> None:
             timeout_graceful_shutdown=60,
             h11_max_incomplete_event_size=64 << 10,
         )
-        uvicorn.Server(config).run(sockets=[door])
+        server = uvicorn.Server(config)
+        server.handle_exit = _leaving(service, server.handle_exit)
+        server.run(sockets=[door])
+
+
+def _leaving(service: Service, handle: Callable[[int, FrameType | None], None]) -> Callable[..., None]:
+    """The service is told first, so that its last answers say that the connection ends with them."""
+
+    def told(number: int, frame: FrameType | None) -> None:
+        service.leaving.set()
+        handle(number, frame)
+
+    return told

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ class LocalModel:
         self._name, self._revision = name, revision
         self._compiled = is_compiled(model)
         self._forwards = 0
+        self._turn = Lock()
 
     @classmethod
     def load(
@@ -132,10 +134,14 @@ class LocalModel:
     def margins(self, requests: Sequence[Request], prepared: Prompted | None = None) -> list[list[float]]:
         """log p(yes) − log p(no) of every question. All requests have an image, or none has.
 
-        Out of memory, the batch is halved, as often as it takes.
+        Out of memory, the batch is halved, as often as it takes. Threads may call this at once; they take turns.
         """
         if not requests:
             return []
+        with self._turn:
+            return self._margins(requests, prepared)
+
+    def _margins(self, requests: Sequence[Request], prepared: Prompted | None = None) -> list[list[float]]:
         if self.way == "plain":
             self._forwards += 2 * sum(len(request.questions) for request in requests)
             return [self.scorer.plain(request) for request in requests]
@@ -148,10 +154,10 @@ class LocalModel:
         torch.cuda.empty_cache()
         if len(requests) > 1:
             half = len(requests) // 2
-            return self.margins(requests[:half]) + self.margins(requests[half:])
+            return self._margins(requests[:half]) + self._margins(requests[half:])
         image, questions = requests[0].image, requests[0].questions
         half = len(questions) // 2
-        parts = self.margins([Request(image, questions[:half])]) + self.margins([Request(image, questions[half:])])
+        parts = self._margins([Request(image, questions[:half])]) + self._margins([Request(image, questions[half:])])
         return [parts[0] + parts[1]]
 
     def _self_check(self, say: Callable[[str], None]) -> str:

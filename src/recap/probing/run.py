@@ -77,6 +77,9 @@ def run_job(
 
 def _ahead(asker: Asker, batches: tuple[Batch, ...]) -> Iterator[Ready]:
     """Batches made ready one ahead of their turn, in a thread of their own: never more than two hold pixels."""
+    if len(batches) == 1:  # nothing to be ahead of, and a thread takes longer to start than a small batch to make ready
+        yield asker.ready(batches[0])
+        return
     with ThreadPoolExecutor(1) as pool:
         waiting: Future[Ready] | None = None
         for batch in batches:

@@ -96,7 +96,7 @@ def create_app(service: Service) -> FastAPI:
         openapi_url="/v1/openapi.json",
     )
     app.state.watch, app.state.gatherer, app.state.service = watch, gatherer, service
-    app.add_middleware(Gate, limits=service.limits, token=service.token)  # type: ignore[arg-type]
+    app.add_middleware(Gate, service=service)  # type: ignore[arg-type]
     app.add_middleware(Timed, watch=watch)  # type: ignore[arg-type]
     _errors(app, watch)
     _audits(app, service, gatherer, watch)
@@ -201,7 +201,8 @@ def _telling(app: FastAPI, service: Service, gatherer: Gatherer, watch: Watch) -
 
     @app.get("/readyz", summary="Whether audits are taken", response_class=Response)
     async def readyz() -> Response:
-        return Response("closing\n" if gatherer.closing else "ready\n", 503 if gatherer.closing else 200)
+        closing = service.leaving.is_set() or gatherer.closing
+        return Response("closing\n" if closing else "ready\n", 503 if closing else 200)
 
     @app.get("/metrics", summary="Counters for Prometheus", response_class=Response)
     async def metrics() -> Response:

@@ -8,12 +8,10 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from PIL.Image import Image
-
 from recap.claims import Graph, NoRelationError
 from recap.errors import RecapError
 from recap.server.events import DONE, data_of
-from recap.server.images import picture_from_text
+from recap.server.images import Shown, picture_from_text
 from recap.server.limits import Limits
 
 HEAD = 200
@@ -32,7 +30,7 @@ class NotOursError(RecapError):
 class Asked:
     """What a request asks, once it is understood."""
 
-    image: Image
+    picture: Shown
     question: str
 
 
@@ -161,7 +159,7 @@ def _text(part: dict[str, Any]) -> str:
     return text
 
 
-def _picture(given: Any, limits: Limits) -> Image:
+def _picture(given: Any, limits: Limits) -> Shown:
     url: Any = cast(dict[str, Any], given).get("url") if isinstance(given, dict) else given
     if not isinstance(url, str) or not url[:5].lower() == "data:":
         raise NotOursError("its image_url is not a data: URL, and nothing is fetched")

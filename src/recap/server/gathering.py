@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from PIL.Image import Image
-
 from recap.audit import Auditor, Verdict
 from recap.errors import RecapError
+from recap.server.images import Shown
 from recap.server.limits import Limits
 from recap.store import Store
+
+PATIENCE = 0.5
+"""of the last turn's time, for the rest of a burst"""
 
 
 class BusyError(RecapError):
@@ -28,7 +30,7 @@ class ClosingError(RecapError):
 class Case:
     """One answer to audit."""
 
-    image: Image
+    picture: Shown
     question: str
     answer: str | None
 
@@ -49,6 +51,8 @@ class Gatherer:
         self.queue: asyncio.Queue[_Waiting | None] = asyncio.Queue()
         self.waiting = 0
         """cases accepted and not yet answered"""
+        self.last_turn = 0.0
+        """seconds"""
         self.closing = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._task: asyncio.Task[None] | None = None
@@ -86,7 +90,8 @@ class Gatherer:
             cases = [case for entry in turn for case in entry.cases]
             start = time.perf_counter()
             found = await loop.run_in_executor(self._thread, self._audited, cases)
-            self.observe(len(cases), time.perf_counter() - start)
+            self.last_turn = time.perf_counter() - start
+            self.observe(len(cases), self.last_turn)
             for entry in turn:
                 if not entry.done.done():
                     entry.done.set_result(found[: len(entry.cases)])
@@ -95,11 +100,15 @@ class Gatherer:
                 return
 
     async def _company(self, first: _Waiting) -> tuple[list[_Waiting], bool]:
-        """Those who come within a few milliseconds of the first; and whether the last one has come."""
+        """Those who come with the first, until nobody has come for a few milliseconds; and whether the last has come.
+
+        A burst is awaited to its end, but for no more than a part of what a turn takes: those whom the last turn
+        answered come back at once, and the more share a turn the less each of them costs.
+        """
         turn, count = [first], len(first.cases)
-        until = time.perf_counter() + self.limits.gather_seconds
+        until = time.perf_counter() + max(self.limits.gather_seconds, PATIENCE * self.last_turn)
         while count < self.limits.gather:
-            left = until - time.perf_counter()
+            left = min(self.limits.gather_seconds, until - time.perf_counter())
             try:
                 entry = self.queue.get_nowait() if left <= 0 else await asyncio.wait_for(self.queue.get(), left)
             except (asyncio.QueueEmpty, TimeoutError):
@@ -123,4 +132,5 @@ class Gatherer:
         # Strangers' margins are not kept: a store that only grows would be a leak, and a record of what was asked.
         with Store(":memory:") as store:
             auditor = Auditor(self.auditor.model, self.auditor.policy, self.auditor.graph, store)
-            return auditor.audit_many([(case.image, case.question, case.answer) for case in cases])
+            images = {case.picture.name: case.picture.image for case in cases}
+            return auditor.audit_many([(images[case.picture.name], case.question, case.answer) for case in cases])

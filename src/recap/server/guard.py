@@ -177,7 +177,7 @@ class Guard:
             answer = yes_or_no(said())
             if answer is None:
                 raise NotOursError("the upstream's answer does not begin with yes or no")
-            return self._counted(await self._audited(Case(asked.image, asked.question, answer)))
+            return self._counted(await self._audited(Case(asked.picture, asked.question, answer)))
         except NotOursError as error:
             return self._counted(Told("skipped", str(error)))
 

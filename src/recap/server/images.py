@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import io
 import re
 import warnings
+from dataclasses import dataclass
 
 from PIL import Image
 
@@ -21,10 +23,18 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 DATA_URL = re.compile(r"data:image/[\w.+-]{1,40}(;[\w.+-]{1,40}=[\w.+-]{1,40})*;base64,", re.ASCII)
 
 
-def picture_from_text(text: str, limits: Limits) -> Image.Image:
+@dataclass(frozen=True)
+class Shown:
+    """A picture, and a name that it shares with pictures of the same bytes alone: such pictures share their forward."""
+
+    image: Image.Image
+    name: str
+
+
+def picture_from_text(text: str, limits: Limits) -> Shown:
     """A picture given as base64, as a data: URL, or as the name of a scene in the box."""
     if is_world(text[:16]):
-        return world_picture(text)
+        return Shown(world_picture(text), text)
     return picture_from_bytes(decoded(text, limits), limits)
 
 
@@ -42,7 +52,7 @@ def decoded(text: str, limits: Limits) -> bytes:
         raise RecapError("image: this is neither base64 nor a data: URL") from None
 
 
-def picture_from_bytes(data: bytes, limits: Limits) -> Image.Image:
+def picture_from_bytes(data: bytes, limits: Limits) -> Shown:
     """An upright RGB picture. Size, frames and format are judged by the header, before a pixel is decoded."""
     if not data:
         raise RecapError("image: it is empty")
@@ -62,4 +72,4 @@ def picture_from_bytes(data: bytes, limits: Limits) -> Image.Image:
         )
     if frames > 1:
         raise RecapError("image: it moves; send a single frame")
-    return open_picture(data)
+    return Shown(open_picture(data), hashlib.blake2b(data, digest_size=32).hexdigest())

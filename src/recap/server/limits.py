@@ -23,7 +23,7 @@ class Limits:
     """a body must have arrived by then"""
     waiting: int = 256
     """audits that may wait for their turn; more are answered 503"""
-    gather: int = 32
+    gather: int = 64
     """audits that share a turn of the model"""
     gather_seconds: float = 0.004
     """how long the first of them waits for others"""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from recap.server.limits import Limits
+from recap.server.service import Service
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -37,8 +37,8 @@ OPEN = ("/healthz", "/readyz", "/")
 class Gate:
     """Token, body size and body time, judged before the application sees a request."""
 
-    def __init__(self, app: App, limits: Limits, token: str | None = None) -> None:
-        self.app, self.limits, self.token = app, limits, token
+    def __init__(self, app: App, service: Service) -> None:
+        self.app, self.limits, self.token, self.leaving = app, service.limits, service.token, service.leaving
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection."""
@@ -51,6 +51,8 @@ class Gate:
             if message["type"] == "http.response.start":
                 have = {name.lower() for name, _ in message["headers"]}
                 more = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in have]
+                if self.leaving.is_set() and b"connection" not in have:
+                    more.append((b"connection", b"close"))  # or the caller's next request runs into a closed door
                 message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
 

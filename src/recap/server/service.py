@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Literal
 
 from recap.audit import Auditor
@@ -25,6 +26,8 @@ class Service:
     """goes to the upstream in place of whatever a caller sends"""
     on_reject: OnReject = "annotate"
     reject_text: str = REJECT_TEXT
+    leaving: Event = field(default_factory=Event)
+    """set when the server was told to stop, and only finishes what it has accepted"""
 
     @property
     def model(self) -> str:
