@@ -64,6 +64,19 @@ def test_a_frozen_answer_is_respected(model: LocalModel, policy: Policy) -> None
     assert own.answer == ("yes" if own.probes[0].margin >= 0 else "no")
 
 
+def test_outside_the_graph_confidence_speaks_against_the_answer_that_is_not_the_models_own() -> None:
+    auditor = Auditor.load("world:aligned")
+    case = ("world:whatsup/0032", "Is the crate next to the suitcase?")
+    own = auditor.audit(*case)
+    other = auditor.audit(*case, answer="no" if own.answer == "yes" else "yes")
+    assert own.mode == other.mode == "fallback"
+    assert own.risk is not None
+    assert other.risk is not None
+    assert other.risk > own.risk
+    assert not other.accepted
+    assert f'is in the other answer, "{own.answer}"' in other.reason
+
+
 def test_without_a_policy_the_evidence_is_shown_and_nothing_decided(model: LocalModel) -> None:
     verdict = Auditor(model).audit(*CASES[0])
     assert (verdict.accepted, verdict.risk, verdict.threshold) == (None, None, None)

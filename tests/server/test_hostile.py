@@ -90,19 +90,41 @@ def raw(server: Running, data: bytes, wait: float = 30) -> bytes:
 
 
 def test_lying_and_oversized_bodies_and_headers_are_refused(server: Running) -> None:
-    head = b"POST /v1/audit HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = b"POST /v1/audit HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     assert b" 413 " in raw(server, head + b"Content-Length: 999999999999\r\n\r\n{}").split(b"\r\n")[0]
     assert b" 4" in raw(server, head + b"Content-Length: -5\r\n\r\n{}").split(b"\r\n")[0]
     assert b" 4" in raw(server, head + b"Content-Length: 2\r\nContent-Length: 5\r\n\r\n{}").split(b"\r\n")[0]
-    assert b" 4" in raw(server, b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"a" * 200_000 + b"\r\n\r\n").split(b"\r\n")[0]
+    assert (
+        b" 4"
+        in raw(server, b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 200_000 + b"\r\n\r\n").split(b"\r\n")[0]
+    )
     assert b" 4" in raw(server, b"\x16\x03\x01\x00\xa5\x01\x00\x00\xa1").split(b"\r\n")[0]
     chunked = head + b"Transfer-Encoding: chunked\r\n\r\n" + (b"100000\r\n" + b"a" * 0x100000 + b"\r\n") * 26
     assert b" 413 " in raw(server, chunked).split(b"\r\n")[0]
     assert server.alive
 
 
+def test_a_large_body_is_refused_in_words_to_a_client_that_sends_all_of_it_first(server: Running) -> None:
+    answer = httpx.post(f"{server.url}/v1/audit", content=b"x" * (40 << 20), headers=JSON, timeout=60)
+    assert (answer.status_code, answer.json()) == (413, {"error": "the body may have at most 24 MiB"})
+
+
+def test_a_page_that_calls_us_by_its_own_name_gets_nothing(server: Running) -> None:
+    for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "[::1", "", "a@localhost:9@x"):
+        answer = httpx.get(f"{server.url}/v1/policy", headers={"host": host}, timeout=30)
+        assert answer.status_code == 421, host
+        assert set(answer.json()) == {"error"}
+    for host in ("localhost", "LOCALHOST:1", "127.0.0.1:99", "[::1]:80"):
+        assert httpx.get(f"{server.url}/v1/policy", headers={"host": host}, timeout=30).status_code == 200, host
+    with serving("--allow-host", "audits.example") as named:
+        headers = {"host": "audits.example"}
+        assert httpx.get(f"{named.url}/v1/policy", headers=headers, timeout=30).status_code == 200
+
+
 def test_a_body_that_never_ends_is_given_up_and_holds_nobody_up(server: Running) -> None:
-    head = b"POST /v1/audit HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    head = (
+        b"POST /v1/audit HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
     with ThreadPoolExecutor(20) as pool:
         slow = [pool.submit(raw, server, head, 60) for _ in range(20)]
         time.sleep(1)

@@ -32,6 +32,12 @@ def run(
     no_token: Annotated[
         bool, typer.Option("--no-token", help=f"Serve beyond loopback although ${TOKEN} is not set.")
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Another name this server may be called by, as behind a proxy; may be repeated."
+        ),
+    ] = None,
     gather: Annotated[
         int, typer.Option(metavar="N", help="How many audits may share a turn of the model.", min=1, max=1024)
     ] = 64,
@@ -100,4 +106,6 @@ def run(
     chosen = policy or default_policy(name, graph)
     frozen = None if chosen is None else load_policy(chosen)
     speaker = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain)
-    listen(Service(Auditor(speaker, frozen, load_graph(graph)), limits, token, **behind), host, port)
+    # On loopback without a token, the name that a browser calls is all that tells our page from a stranger's.
+    hosts = frozenset(map(str.lower, (*LOOPBACK, *(allow_host or ())))) if host in LOOPBACK and token is None else None
+    listen(Service(Auditor(speaker, frozen, load_graph(graph)), limits, token, hosts=hosts, **behind), host, port)

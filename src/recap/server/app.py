@@ -291,7 +291,7 @@ def _errors(app: FastAPI, watch: Watch) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(_request: Request, error: HTTPException) -> JSONResponse:
-        return told(error.status_code, str(error.detail))
+        return told(error.status_code, str(error.detail), dict(error.headers or {}))
 
     @app.exception_handler(Exception)
     async def unforeseen(_request: Request, _error: Exception) -> JSONResponse:

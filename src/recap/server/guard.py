@@ -34,6 +34,12 @@ BY_CONFIDENCE = ("fallback", CONFIDENCE)
 """modes of a verdict in which no relation evidence was heard"""
 GONE = 499
 """the caller hung up: nobody reads this"""
+UPSTREAM: dict[int | str, dict[str, Any]] = {
+    415: {"description": "The request is not application/json."},
+    502: {"description": "The upstream cannot be reached, or broke off."},
+    504: {"description": "The upstream is silent."},
+    "default": {"description": "What the upstream answers, passed on."},
+}
 ANYTHING = {"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}}
 
 
@@ -61,8 +67,8 @@ class Guard:
             return await self._answered(request, self._models(request))
 
         about = "The upstream's chat completions, with spatial yes/no answers audited"
-        app.post(CHAT, summary=about, response_class=Response, openapi_extra=ANYTHING)(chat)
-        app.get(MODELS, summary="The upstream's models", response_class=Response)(models)
+        app.post(CHAT, summary=about, response_class=Response, openapi_extra=ANYTHING, responses=UPSTREAM)(chat)
+        app.get(MODELS, summary="The upstream's models", response_class=Response, responses=UPSTREAM)(models)
 
     async def _answered(self, request: Request, work: Coroutine[Any, Any, Response]) -> Response:
         try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from recap.server.service import Service
 
@@ -30,6 +32,8 @@ HEADERS = {
     "cache-control": "no-store",
 }
 PAGE_FILES = "/page/"
+DRAIN_SECONDS, DRAIN_BYTES = 2.0, 64 << 20
+"""how much of a refused body is read, and thrown away"""
 OPEN = ("/healthz", "/readyz", "/")
 """asked by machines that have no token, and telling nothing; and the page, which then asks its visitor for one"""
 
@@ -39,6 +43,7 @@ class Gate:
 
     def __init__(self, app: App, service: Service) -> None:
         self.app, self.limits, self.token, self.leaving = app, service.limits, service.token, service.leaving
+        self.hosts = service.hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection."""
@@ -56,24 +61,40 @@ class Gate:
                 message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
 
+        if not self._meant_for_us(headers):
+            await _refuse(
+                receive, dressed, 421, "the Host header names another machine (recap serve --allow-host NAME)"
+            )
+            return
         if not self._allowed(scope, headers):
-            await _refuse(dressed, 401, "a token is required: Authorization: Bearer …", ("www-authenticate", "Bearer"))
+            await _refuse(
+                receive, dressed, 401, "a token is required: Authorization: Bearer …", ("www-authenticate", "Bearer")
+            )
             return
         stated = headers.get(b"content-length", b"0")
         if not stated.isdigit() or int(stated) > self.limits.body_bytes:
-            await _refuse(dressed, 413, f"the body may have at most {self.limits.body_bytes >> 20} MiB")
+            await _refuse(receive, dressed, 413, f"the body may have at most {self.limits.body_bytes >> 20} MiB")
             return
         try:
             body = await asyncio.wait_for(self._body(receive), self.limits.body_seconds)
         except TimeoutError:
-            await _refuse(dressed, 408, "the body did not arrive in time")
+            await _refuse(receive, dressed, 408, "the body did not arrive in time")
             return
         except _TooLargeError:
-            await _refuse(dressed, 413, f"the body may have at most {self.limits.body_bytes >> 20} MiB")
+            await _refuse(receive, dressed, 413, f"the body may have at most {self.limits.body_bytes >> 20} MiB")
             return
         except _GoneError:
             return
         await self.app(scope, _replayed(body, receive), dressed)
+
+    def _meant_for_us(self, headers: dict[bytes, bytes]) -> bool:
+        """A stranger's page may call its own name by our address, and would then read what we answer."""
+        if self.hosts is None:
+            return True
+        try:
+            return urlsplit("//" + headers.get(b"host", b"").decode("latin-1")).hostname in self.hosts
+        except ValueError:
+            return False
 
     def _allowed(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
         if self.token is None or scope["path"] in OPEN or scope["path"].startswith(PAGE_FILES):
@@ -118,9 +139,22 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return once
 
 
-async def _refuse(send: Send, status: int, why: str, *headers: tuple[str, str]) -> None:
+async def _refuse(receive: Receive, send: Send, status: int, why: str, *headers: tuple[str, str]) -> None:
     body = json.dumps({"error": why}).encode()
     told = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close"), *headers]
     encoded = [(name.encode(), value.encode()) for name, value in told]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    # Hanging up on someone who still sends resets the line, and the answer with it: some of the rest is let in.
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(_drained(receive), DRAIN_SECONDS)
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _drained(receive: Receive) -> None:
+    size = 0
+    while size < DRAIN_BYTES:
+        message = await receive()
+        size += len(message.get("body", b""))
+        if not message.get("more_body", False):
+            return

@@ -26,6 +26,8 @@ class Service:
     """goes to the upstream in place of whatever a caller sends"""
     on_reject: OnReject = "annotate"
     reject_text: str = REJECT_TEXT
+    hosts: frozenset[str] | None = None
+    """names under which it may be called; any, if None"""
     leaving: Event = field(default_factory=Event)
     """set when the server was told to stop, and only finishes what it has accepted"""
 
