@@ -80,7 +80,7 @@ test-faults: $(VENV)/.dev
 
 # One process: what is measured here is the server's alone.
 test-server: $(VENV)/.dev
-	$(BIN)/pytest -m server
+	$(BIN)/pytest -m server -s
 
 chromium:
 	@command -v chromium >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \

@@ -209,7 +209,6 @@ def test_the_downloaded_trail_gives_the_verdict_again(visit: Visit, tmp_path: Pa
     assert started.value.suggested_filename == "recap-is-the-crate-below-the-suitcase.json"
     started.value.save_as(tmp_path / "trail.json")
     trail = json.loads((tmp_path / "trail.json").read_text("utf-8"))
-    trail["row"].pop("model")  # a bare name, where a policy knows the very checkpoint
     again = replay(trail, load_policy(policy_file(DEFAULT)))
     assert (again.accepted, again.risk, again.reason) == (False, trail["risk"], trail["reason"])
 

@@ -22,7 +22,7 @@ from recap.server.gathering import BusyError, Case, ClosingError, Gatherer
 from recap.server.guard import Guard
 from recap.server.images import picture_from_bytes, picture_from_text
 from recap.server.limits import Limits
-from recap.server.page import add_page
+from recap.server.page import add_page, draw_ahead
 from recap.server.schema import (
     AuditRequest,
     AuditResponse,
@@ -81,6 +81,7 @@ def create_app(service: Service) -> FastAPI:
     @asynccontextmanager
     async def running(_app: FastAPI) -> AsyncGenerator[None]:
         await gatherer.start()
+        draw_ahead()
         yield
         await gatherer.close()
         if guard is not None:

@@ -40,6 +40,8 @@ PALETTE = "evaluation/charts/palette.css"
 """the page wears the colours of the reports, from the very same file"""
 BRIEFLY, LONGER = {"cache-control": "private, max-age=60"}, {"cache-control": "private, max-age=3600"}
 PICTURE_SIZE = 480
+DRAWING = threading.Lock()
+"""the first picture of a benchmark lays out all its scenes: once is enough"""
 
 
 def add_page(app: FastAPI, service: Service) -> None:
@@ -66,9 +68,18 @@ def _files(app: FastAPI) -> None:
         return Response(content, media_type=kind, headers=BRIEFLY)
 
 
-def _scenes(app: FastAPI, service: Service) -> None:
-    lock = threading.Lock()  # the first picture of a benchmark lays out all its scenes: once is enough
+def draw_ahead() -> None:
+    """Draw the scenes in the background: laying out a benchmark takes seconds, and a first visitor should not wait."""
 
+    def draw() -> None:
+        for name in scenes():
+            with DRAWING:
+                scene_picture(name)
+
+    threading.Thread(target=draw, name="scenes", daemon=True).start()
+
+
+def _scenes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/scenes", summary="Scenes in the box, with things to ask")
     async def offered() -> ScenesShown:
         at_home = is_world(service.model)
@@ -88,7 +99,7 @@ def _scenes(app: FastAPI, service: Service) -> None:
     def picture(name: str) -> Response:
         if name not in scenes():
             raise HTTPException(404, "there is no such scene; GET /v1/scenes names those that there are")
-        with lock:
+        with DRAWING:
             drawn = scene_picture(name)
         return Response(drawn, media_type="image/png", headers=LONGER)
 
