@@ -19,6 +19,7 @@ from recap.errors import RecapError
 from recap.policy import CONFIDENCE
 from recap.server.chat import Asked, Heard, NotOursError, read_answer, read_request, yes_or_no
 from recap.server.events import DONE, END, data_of, event_of, events
+from recap.server.examples import CHAT as CHAT_EXAMPLE
 from recap.server.gathering import BusyError, Case, ClosingError, Gatherer
 from recap.server.security import Receive, Scope, Send
 from recap.server.service import Service
@@ -40,7 +41,9 @@ UPSTREAM: dict[int | str, dict[str, Any]] = {
     504: {"description": "The upstream is silent."},
     "default": {"description": "What the upstream answers, passed on."},
 }
-ANYTHING = {"requestBody": {"content": {"application/json": {"schema": {"type": "object"}}}}}
+ANYTHING = {
+    "requestBody": {"content": {"application/json": {"schema": {"type": "object", "examples": [CHAT_EXAMPLE]}}}}
+}
 
 
 class Guard:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic.config import JsonDict
 
+from recap.server import examples
 from recap.server.limits import Limits
 
 _LIMITS = Limits()
-EXAMPLE: JsonDict = {"image": "world:whatsup/0032", "question": "Is the crate on the suitcase?"}
 
 Question = Annotated[str, Field(min_length=3, max_length=_LIMITS.question, description="A yes/no question in words.")]
 Picture = Annotated[
@@ -30,7 +29,7 @@ class _Given(BaseModel):
 class AuditRequest(_Given):
     """One answer to audit."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE]})
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [examples.AUDIT]})
 
     image: Picture
     question: Question
@@ -39,6 +38,8 @@ class AuditRequest(_Given):
 
 class BatchRequest(_Given):
     """Several answers to audit; those about one picture share its forward."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [examples.BATCH]})
 
     audits: Annotated[list[AuditRequest], Field(min_length=1, max_length=_LIMITS.batch)]
 
@@ -68,6 +69,8 @@ class Standing(BaseModel):
 
 class AuditResponse(BaseModel):
     """The verdict with its trail."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [examples.VERDICT]})
 
     question: str
     answer: Literal["yes", "no"]

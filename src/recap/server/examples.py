@@ -1,0 +1,64 @@
+"""Examples in the OpenAPI document. Each can be sent as it stands; a test holds the verdict to what is answered."""
+
+from __future__ import annotations
+
+from pydantic.config import JsonDict
+
+SCENE, QUESTION = "world:whatsup/0032", "Is the crate on the suitcase?"
+AUDIT: JsonDict = {"image": SCENE, "question": QUESTION}
+BATCH: JsonDict = {"audits": [AUDIT, {"image": SCENE, "question": "Is the crate below the suitcase?", "answer": "no"}]}
+DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+CHAT: JsonDict = {
+    "model": "qwen",
+    "max_tokens": 8,
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "image_url", "image_url": {"url": DOT}},
+                {"type": "text", "text": "Is the mug to the left of the laptop? Answer yes or no."},
+            ],
+        }
+    ],
+}
+VERDICT: JsonDict = {
+    "question": QUESTION,
+    "answer": "yes",
+    "accepted": True,
+    "risk": 0.727,
+    "threshold": 0.801,
+    "mode": "recap-selector",
+    "reason": 'accepted: the claim "crate on suitcase" holds up well enough '
+    '(+4.42, against +0.04 for "crate below suitcase"); risk 0.727 ≤ threshold 0.801',
+    "standing": {"risk": 0.727, "threshold": 0.801},
+    "probes": [
+        {"role": "direct", "relation": "on", "question": QUESTION, "view": "image", "margin": 4.418},
+        {"role": "claim", "relation": "on", "question": QUESTION, "view": "image", "margin": 4.418},
+        {
+            "role": "contradiction",
+            "relation": "below",
+            "question": "Is the crate below the suitcase?",
+            "view": "image",
+            "margin": 0.04,
+        },
+        {
+            "role": "support",
+            "relation": "above",
+            "question": "Is the crate above the suitcase?",
+            "view": "image",
+            "margin": 2.172,
+        },
+    ],
+    "model": "world:aligned",
+    "row": {
+        "id": "0",
+        "subject": "crate",
+        "relation": "on",
+        "object": "suitcase",
+        "claim": "on",
+        "swapped": False,
+        "direct": {"image": 4.418},
+        "margins": {"image": {"on": 4.418, "below": 0.04, "above": 2.172}},
+        "unit": "audit",
+    },
+}

@@ -1,0 +1,199 @@
+"""The API as programs meet it: the same verdicts as the library's, shared turns, counters, and refusals in one line."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import re
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'recap-vlm[server]'")
+
+from starlette.testclient import TestClient
+
+from recap.audit import Auditor, Verdict
+from recap.server import examples
+from recap.server.app import create_app
+from recap.server.gathering import BusyError, Case, ClosingError, Gatherer
+from recap.server.images import Shown
+from recap.server.limits import Limits
+from recap.server.service import Service
+from recap.world.pictures import world_picture
+
+SCENE, QUESTION = examples.SCENE, examples.QUESTION
+
+
+@pytest.fixture(scope="module")
+def client(auditor: Auditor) -> Any:
+    with TestClient(create_app(Service(auditor))) as client:
+        yield client
+
+
+def png() -> bytes:
+    stream = io.BytesIO()
+    world_picture(SCENE).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def near(told: Any) -> Any:
+    """Numbers as approximations, everything else as it is."""
+    if isinstance(told, dict):
+        return {name: near(value) for name, value in told.items()}
+    if isinstance(told, list):
+        return [near(value) for value in told]
+    return pytest.approx(told, abs=2e-3) if isinstance(told, float) else told
+
+
+def test_the_documents_examples_are_true(client: TestClient) -> None:
+    told = client.post("/v1/audit", json=examples.AUDIT).json()
+    assert told == near(examples.VERDICT)
+    both = client.post("/v1/audit/batch", json=examples.BATCH).json()["verdicts"]
+    assert both[0] == near(examples.VERDICT)
+    assert (both[1]["answer"], both[1]["question"]) == ("no", "Is the crate below the suitcase?")
+    document = client.get("/v1/openapi.json").json()
+    assert document["components"]["schemas"]["AuditResponse"]["examples"] == [examples.VERDICT]
+
+
+@pytest.mark.parametrize("answer", [None, "yes", "no"])
+def test_json_data_url_and_form_get_the_librarys_verdict(
+    client: TestClient, auditor: Auditor, answer: str | None
+) -> None:
+    expected = auditor.audit(world_picture(SCENE), QUESTION, answer)
+    text, given = base64.b64encode(png()).decode(), {} if answer is None else {"answer": answer}
+    asked = [
+        client.post("/v1/audit", json={"image": text, "question": QUESTION} | given),
+        client.post("/v1/audit", json={"image": "data:image/png;base64," + text, "question": QUESTION} | given),
+        client.post("/v1/audit", data={"question": QUESTION} | given, files={"image": ("../../etc/passwd", png())}),
+    ]
+    for response in asked:
+        told = response.json()
+        assert response.status_code == 200
+        assert (told["answer"], told["accepted"]) == (expected.answer, expected.accepted)
+        assert told["risk"] == pytest.approx(expected.risk, abs=1e-3)
+        assert [probe["role"] for probe in told["probes"]] == [probe.role for probe in expected.probes]
+
+
+def test_a_claim_is_read(client: TestClient) -> None:
+    told = client.post("/v1/parse", json={"text": "Is the cat contained in the box?"}).json()
+    assert (told["subject"], told["object"], told["covered"]) == ("cat", "box", True)
+    refused = client.post("/v1/parse", json={"text": "What a nice day"})
+    assert refused.status_code == 422
+    assert set(refused.json()) == {"error"}
+
+
+def test_a_wrong_method_names_the_right_one(client: TestClient) -> None:
+    refused = client.put("/v1/audit", json={})
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+
+
+def test_counters_tell_verdicts_by_family_and_witness_and_drift(auditor: Auditor) -> None:
+    with TestClient(create_app(Service(auditor))) as client:
+        for question in (QUESTION, "Is the crate below the suitcase?", "Is the hat next to the crate?"):
+            assert client.post("/v1/audit", json={"image": SCENE, "question": question}).status_code == 200
+        client.post("/v1/audit", json={"image": SCENE, "question": "Is it nice?"})
+        text = client.get("/metrics").text
+        told = client.get("/v1/policy").json()
+    counted = dict(re.findall(r"^(recap_\w+(?:{.*})?) ([\d.e+-]+)$", text, re.M))
+    audits = {name: value for name, value in counted.items() if name.startswith("recap_audits_total")}
+    assert sum(map(float, audits.values())) == 3
+    assert any('verdict="rejected"' in name and 'witness="contradiction"' in name for name in audits)
+    assert any('family="vertical"' in name for name in audits), audits
+    assert counted['recap_refused_total{status="422"}'] == "1.0"
+    assert float(counted["recap_batch_size_sum"]) == 3
+    assert float(counted['recap_request_seconds_count{path="/v1/audit"}']) == 4
+    assert 0 <= float(counted["recap_coverage"]) <= 1
+    assert told["drift"]["seen"] == 3
+    assert told["quantiles"][79] == pytest.approx(told["threshold"], abs=0.02)
+
+
+class Slow:
+    """An auditor that waits until it is let go, and notes what it was asked together."""
+
+    def __init__(self, auditor: Auditor) -> None:
+        self.go, self.turns, self.entered = threading.Event(), [], threading.Event()
+        self.auditor = auditor
+
+    def __call__(self, cases: Sequence[Case]) -> list[Verdict]:
+        self.turns.append(len(cases))
+        self.entered.set()
+        assert self.go.wait(20)
+        found = self.auditor.audit(cases[0].picture.image, cases[0].question)
+        return [found for _ in cases]
+
+
+def slowly(auditor: Auditor, **limits: Any) -> tuple[Gatherer, Slow]:
+    gatherer, slow = Gatherer(auditor, Limits(**limits)), Slow(auditor)
+    gatherer._together = slow  # type: ignore[method-assign]
+    return gatherer, slow
+
+
+def case() -> Case:
+    return Case(Shown(world_picture(SCENE), SCENE), QUESTION, None)
+
+
+def test_those_who_wait_share_the_next_turn_and_all_are_answered_at_closing(auditor: Auditor) -> None:
+    async def run() -> list[int]:
+        gatherer, slow = slowly(auditor)
+        await gatherer.start()
+        first = asyncio.create_task(gatherer.audit([case()]))
+        await asyncio.to_thread(slow.entered.wait, 20)
+        others = [asyncio.create_task(gatherer.audit([case(), case()])) for _ in range(9)]
+        await asyncio.sleep(0.05)
+        closing = asyncio.create_task(gatherer.close())
+        await asyncio.sleep(0.05)
+        with pytest.raises(ClosingError):
+            await gatherer.audit([case()])
+        slow.go.set()
+        await closing
+        assert len(await first) == 1
+        assert [len(found) for found in await asyncio.gather(*others)] == [2] * 9
+        return slow.turns
+
+    assert asyncio.run(run()) == [1, 18]
+
+
+def test_a_full_queue_refuses_and_a_caller_who_leaves_makes_room(auditor: Auditor) -> None:
+    async def run() -> None:
+        gatherer, slow = slowly(auditor, waiting=3)
+        await gatherer.start()
+        held = [asyncio.create_task(gatherer.audit([case()])) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        with pytest.raises(BusyError):
+            await gatherer.audit([case()])
+        held.pop().cancel()
+        await asyncio.sleep(0.01)
+        slow.go.set()
+        assert len(await gatherer.audit([case()])) == 1
+        await asyncio.gather(*held)
+        await gatherer.close()
+
+    asyncio.run(run())
+
+
+def test_pictures_of_the_same_bytes_share_a_forward(auditor: Auditor) -> None:
+    gatherer = Gatherer(auditor, Limits())
+    questions = (QUESTION, "Is the hat above the suitcase?", "Is the ball to the left of the suitcase?")
+    cases = [Case(Shown(world_picture(SCENE), "same"), question, None) for question in questions]
+    before = auditor.model.forwards
+    together = gatherer._audited(cases)
+    assert auditor.model.forwards - before == 1
+    for each, found in zip(cases, together, strict=True):
+        (alone,) = gatherer._audited([each])
+        assert isinstance(found, Verdict)
+        assert isinstance(alone, Verdict)
+        assert (found.accepted, found.answer) == (alone.accepted, alone.answer)
+        assert found.risk == pytest.approx(alone.risk, abs=1e-4)
+
+
+def test_one_picture_that_cannot_be_shown_does_not_fail_its_company(auditor: Auditor) -> None:
+    gatherer = Gatherer(auditor, Limits())
+    broken = Case(Shown(world_picture(SCENE).resize((1, 3000)), "thin"), QUESTION, None)
+    broken.picture.image.convert = None  # type: ignore[assignment, method-assign]
+    found = gatherer._audited([case(), broken])
+    assert isinstance(found[0], Verdict)
+    assert str(found[1]) == "the model could not be asked about this picture"
