@@ -23,18 +23,11 @@ from recap.models.local import LocalModel
 from recap.server.app import create_app
 from recap.server.service import Service
 from recap.world.bundled import DEFAULT, checkpoint_folder
-from tests.server.browsing import chromium, visiting
+from tests.server.page.browsing import FINE, visiting
 
 pytestmark = pytest.mark.page
 
-FINE = "Is the crate on the suitcase?"
 TOKEN = "sesame-sesame-sesame"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Generator[Browser]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
