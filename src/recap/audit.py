@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from recap.claims import Graph, Statement, default_graph, load_graph
 from recap.errors import RecapError
 from recap.models import LikelihoodModel
 from recap.models.served import is_served
-from recap.policy import Decision, Policy, decide, load_policy
+from recap.policy import CONFIDENCE, Decision, Policy, decide, load_policy
 from recap.policy.reason import case_of
 from recap.probes import Plan, question
 from recap.probes import plan as plan_probes
@@ -27,6 +27,8 @@ from recap.world.pictures import open_any, size_of
 if TYPE_CHECKING:
     from recap.models.local import LocalModel
 
+BY_CONFIDENCE = ("fallback", CONFIDENCE)
+"""modes of a decision in which no relation evidence was heard"""
 Picture = str | Path | bytes | Image.Image
 
 
@@ -202,8 +204,17 @@ def _verdicts(
     decisions: Iterator[Decision] = decide(policy, MarginTable(tuple(rows), graph, source="the audit"))
     return [
         Verdict(question, _said(row), made.accepted, made.risk, made.threshold, made.mode, made.reason, trail, row)
-        for made, (question, row, trail) in zip(decisions, given, strict=True)
+        for made, (question, row, trail) in zip(map(_of_this_answer, decisions, rows), given, strict=True)
     ]
+
+
+def _of_this_answer(decision: Decision, row: Row) -> Decision:
+    """Confidence alone speaks for the model's own answer; of the other one it says only that it is not the model's."""
+    direct = row.direct.image or 0.0
+    if decision.mode not in BY_CONFIDENCE or row.says_yes == (direct >= 0):
+        return decision
+    why = f"confidence alone could speak, and it (|margin| {abs(direct):.2f}) is in the other answer"
+    return replace(decision, accepted=False, risk=None, reason=f'rejected: {why}, "{"no" if row.says_yes else "yes"}"')
 
 
 def _said(row: Row) -> str:

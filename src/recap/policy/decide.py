@@ -11,7 +11,7 @@ from recap.errors import RecapError
 from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, calibrate
 from recap.policy.reason import Witness, case_of, confidence_words, words
 from recap.policy.scores import Scores, no_probes
-from recap.table import MarginTable, Row
+from recap.table import MarginTable
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,10 @@ def decide(policy: Policy, table: MarginTable, *, force: bool = False) -> Iterat
             why = f'"{row.relation}" is outside the graph, and this policy was calibrated without such rows'
         else:
             mode, witness = "fallback", confident
-            why = f'"{row.relation}" is outside the graph, and {_confidence(row, confident.margin, accepted)}'
+            enough = "is enough" if accepted else "is too low"
+            why = (
+                f'"{row.relation}" is outside the graph, and its confidence (|margin| {confident.margin:.2f}) {enough}'
+            )
         yield Decision(
             id=row.id,
             answer="yes" if row.says_yes else "no",
@@ -128,12 +131,6 @@ def decide(policy: Policy, table: MarginTable, *, force: bool = False) -> Iterat
             witness=witness,
             reason=_sentence(accepted, why, risk, threshold),
         )
-
-
-def _confidence(row: Row, margin: float, accepted: bool) -> str:
-    if margin < 0:
-        return f'confidence (|margin| {-margin:.2f}) is in the other answer, "{"no" if row.says_yes else "yes"}"'
-    return f"its confidence (|margin| {margin:.2f}) {'is enough' if accepted else 'is too low'}"
 
 
 def _sentence(accepted: bool, why: str, risk: float, threshold: float) -> str:

@@ -33,9 +33,6 @@ class Scores:
         `probed` says, from the confidence risks, which rows need a relation risk at all; the others need no probes.
         """
         confidence = compute(table, "confidence")
-        # Outside the graph nothing but confidence speaks. It speaks for the model's own answer: against the other one.
-        foreign = ~table.covered & (table.yes != (table.direct("image") >= 0))
-        confidence = np.where(foreign, -confidence, confidence)
         needed = np.ones(len(table), dtype=bool) if probed is None else probed(confidence)
         relation = np.full(len(table), np.nan)
         relation[needed] = compute(table.where(needed), RELATION_RISK) if needed.any() else np.nan

@@ -15,8 +15,8 @@ from anyio import CancelScope
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
+from recap.audit import BY_CONFIDENCE
 from recap.errors import RecapError
-from recap.policy import CONFIDENCE
 from recap.server.chat import Asked, Heard, NotOursError, read_answer, read_request, yes_or_no
 from recap.server.events import DONE, END, data_of, event_of, events
 from recap.server.examples import CHAT as CHAT_EXAMPLE
@@ -31,8 +31,6 @@ T = TypeVar("T")
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 STREAM = "text/event-stream"
-BY_CONFIDENCE = ("fallback", CONFIDENCE)
-"""modes of a verdict in which no relation evidence was heard"""
 GONE = 499
 """the caller hung up: nobody reads this"""
 UPSTREAM: dict[int | str, dict[str, Any]] = {
