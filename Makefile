@@ -14,7 +14,7 @@ help:
 	@echo "make test-slow  theory tests over simulated worlds, and speed"
 	@echo "make test-ray   the cluster engine on a Ray of its own (half a gigabyte of set-up)"
 	@echo "make test-vllm  served models against a real vLLM on the CPU (3.5 GB of set-up)"
-	@echo "make test-page  the page in a real browser (make chromium installs Debian's)"
+	@echo "make test-page  the page in Debian's Chromium, which it installs where it may"
 	@echo "make test-server, make test-faults   a service among strangers and under load; served models over a faulty line"
 	@echo "make check      formatting, lint, types, imports between rooms"
 	@echo "make bench      the statistics benchmarks"
@@ -71,7 +71,7 @@ test-vllm: $(VENV)/.dev $(VLLM)/.ready
 	RECAP_VLLM_PYTHON=$(abspath $(VLLM))/bin/python $(BIN)/pytest -m vllm
 
 # One process: one server and one browser, for all tests of the page.
-test-page: $(VENV)/.dev
+test-page: $(VENV)/.dev chromium
 	$(BIN)/pytest -m page
 
 # One process: time-outs are short there, and a busy machine would exceed them by itself.
