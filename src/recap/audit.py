@@ -213,8 +213,9 @@ def _of_this_answer(decision: Decision, row: Row) -> Decision:
     direct = row.direct.image or 0.0
     if decision.mode not in BY_CONFIDENCE or row.says_yes == (direct >= 0):
         return decision
-    why = f"confidence alone could speak, and it (|margin| {abs(direct):.2f}) is in the other answer"
-    return replace(decision, accepted=False, risk=None, reason=f'rejected: {why}, "{"no" if row.says_yes else "yes"}"')
+    alone = "" if decision.mode == CONFIDENCE else f'"{row.relation}" is outside the graph, and '
+    why = f'{alone}confidence (|margin| {abs(direct):.2f}) is in the other answer, "{"no" if row.says_yes else "yes"}"'
+    return replace(decision, accepted=False, risk=None, reason=f"rejected: {why}")
 
 
 def _said(row: Row) -> str:

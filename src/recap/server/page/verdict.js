@@ -125,7 +125,7 @@ export function drawRisk(entry, { percent: place, others, turned, visit }) {
 
 function standing(verdict, policy) {
   const { risk, threshold } = verdict.standing ?? {};
-  if (verdict.risk === null) return "There is no risk to compare: calibration held no such question, so it cannot be accepted.";
+  if (verdict.risk === null) return "There is no risk to compare, so it cannot be accepted.";
   if (risk === null || risk === undefined || threshold === null) {
     return `Risk ${plain(verdict.risk)}, limit ${plain(verdict.threshold)}: ${word(verdict.accepted)}.`;
   }
