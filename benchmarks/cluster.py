@@ -27,13 +27,13 @@ import numpy as np
 from PIL import Image
 
 from recap.claims import default_graph
-from recap.engines.worker import Reply, Speaker
-from recap.evaluation.datasets import load_dataset
+from recap.datasets import load_dataset
+from recap.images.decode import open_picture, picture_size
 from recap.models import Identity, Request
-from recap.models.pictures import open_picture, picture_size
 from recap.probes import View
 from recap.probing import Asked, Entry, Job, Ran, plan_job, rows_of
 from recap.probing.ask import Answered, Lookup
+from recap.probing.cluster.worker import Reply, Speaker
 from recap.store import Store, pixels_digest
 from recap.table import write_table
 
@@ -221,8 +221,8 @@ def silent_job(batches: int) -> Job:
 
 def through_ray(batches: int, workers: int) -> None:
     """Batches that cost nothing to answer, through real workers and into a store on disk."""
-    from recap.engines.cluster import OnRay
-    from recap.engines.session import session
+    from recap.probing.cluster.engine import RayEngine
+    from recap.probing.cluster.session import session
 
     job, times, busy = silent_job(batches), list[float](), list[float]()
 
@@ -233,7 +233,7 @@ def through_ray(batches: int, workers: int) -> None:
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "margins.db") as store:
         began = time.perf_counter()
         with session(workers=workers) as pool:
-            OnRay(Silent, pool).run(job, store, done)
+            RayEngine(Silent, pool).run(job, store, done)
     rate, work = (len(times) - 1) / (times[-1] - times[0]), (busy[-1] - busy[0]) / (len(busy) - 1)
     tell(
         f"Ray with {workers} silent workers", f"{rate:,.0f} batches/s; the first answer after {times[0] - began:.0f} s"

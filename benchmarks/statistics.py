@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
+from tests.simulate import BIASED, simulate
 
 from recap.evaluation import evaluate
-from recap.evaluation.simulate import BIASED, simulate
-from recap.risks import compute
+from recap.risks import compute_risk
 from recap.statistics import draw_units, resample_metrics
 from recap.table import MarginTable
 
@@ -64,7 +64,7 @@ def whatsup_sized(seed: int = 0) -> MarginTable:
 def compare_bootstrap(draws: int = 1000) -> Compared:
     table = whatsup_sized()
     # Rounded, so that ties abound: exactness with ties is part of the claim.
-    risks = {name: np.round(compute(table, name), 1) for name in ("confidence", "recap-img")}
+    risks = {name: np.round(compute_risk(table, name), 1) for name in ("confidence", "recap-img")}
     arguments = (risks, table.yes, table.positive, table.units)
     fast = resample_metrics(*arguments, coverage=COVERAGE, draws=draws)
     times = []
@@ -103,7 +103,7 @@ def time_study(sampled: int = 10) -> Studied:
     seconds = time.perf_counter() - start
     plain = 0.0
     for table, result in zip(tables[:2], found[:2], strict=True):
-        risks = {name: compute(table, name) for name in ["confidence", *result.gains]}
+        risks = {name: compute_risk(table, name) for name in ["confidence", *result.gains]}
         start = time.perf_counter()
         plain_bootstrap(risks, table.yes, table.positive, table.units, sampled)
         paired = (time.perf_counter() - start) / sampled

@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from recap.audit import load_local
-from recap.engines import Here
+from recap.datasets import load_dataset
+from recap.datasets.probing import probe_items
 from recap.evaluation import evaluate
-from recap.evaluation.datasets import load_world
-from recap.evaluation.probing import probe_items
+from recap.models.load import load_model
+from recap.probing import LocalEngine
 from recap.store import Store
 from recap.world.bundled import MODELS, checkpoint_folder
 
@@ -27,11 +27,11 @@ METRICS = ("acc", "hfpr", "hall_auc")
 
 
 def figures(name: str, store: Store, datasets: tuple[str, ...] = BENCHMARKS) -> dict[str, Any]:
-    model = load_local(name)
+    model = load_model(name)
     found: dict[str, Any] = {}
     for dataset in datasets:
-        items = load_world(dataset).items
-        probed = probe_items(items, Here(model), store, source=f"{name} on {dataset}")
+        items = load_dataset(dataset).items
+        probed = probe_items(items, LocalEngine(model), store, source=f"{name} on {dataset}")
         result = evaluate(probed.table)
         risks = {
             risk: {metric: round(100 * result.inside[risk].to_json()[metric], 1) for metric in METRICS}
@@ -125,7 +125,7 @@ what it does says how the method behaves on it, and is no evidence for the figur
 
 ## Training
 
-    python -m recap.world.train {short} --out DIR
+    python -m recap.world.training.train {short} --out DIR
 
 {plan["scenes"]:,} generated scenes (seed {done["seed"]}), {plan["batch"]} scenes × {plan["questions"]} questions a step, about {done["seconds"]} s on one {done["device"]} with
 torch {done["torch"]}. The same command there gives the same weights, byte for byte.

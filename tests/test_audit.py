@@ -8,10 +8,10 @@ import transformers
 
 from recap import Auditor, replay
 from recap.errors import RecapError
-from recap.evaluation.simulate import BIASED, simulate
 from recap.models.local import LocalModel
 from recap.policy import Policy, calibrate_table
 from tests.models.tiny import build, picture
+from tests.simulate import BIASED, simulate
 
 transformers.logging.set_verbosity_error()
 

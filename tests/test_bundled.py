@@ -13,7 +13,7 @@ import pytest
 
 from recap import Auditor
 from recap.world.bundled import MODELS, checkpoint_folder
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 
 ROOT = Path(__file__).parents[1]
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.mark.parametrize("short", MODELS)
 def test_a_bundled_model_audits_with_the_policy_shipped_for_it(short: str) -> None:
     auditor = Auditor.load(f"world:{short}")
-    verdict = auditor.audit(world_picture("world:whatsup/0000"), "Is the mug to the left of the ball?")
+    verdict = auditor.audit(open_image("world:whatsup/0000"), "Is the mug to the left of the ball?")
     assert verdict.accepted in (True, False)
     assert verdict.mode == {"aligned": "recap-selector", "biased": "recap-img"}[short]
 
@@ -29,7 +29,7 @@ def test_a_bundled_model_audits_with_the_policy_shipped_for_it(short: str) -> No
 def test_a_scene_can_be_audited_by_name_and_by_picture_alike() -> None:
     auditor = Auditor.load("world:aligned")
     named, drawn = auditor.audit_many(
-        [(picture, "Is the cat on the table?") for picture in ("world:vsr/0005", world_picture("world:vsr/0005"))]
+        [(picture, "Is the cat on the table?") for picture in ("world:vsr/0005", open_image("world:vsr/0005"))]
     )
     assert [probe.margin for probe in named.probes] == pytest.approx([probe.margin for probe in drawn.probes], abs=1e-4)
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from recap.errors import RecapError
     from recap.evaluation import Evaluation, evaluate
     from recap.policy import Decision, Policy, calibrate_table, decide, load_policy, save_policy
-    from recap.probes import Plan, Probe, View, plan
-    from recap.risks import RISKS, compute
+    from recap.probes import Plan, Probe, View, plan_probes
+    from recap.risks import RISKS, compute_risk
     from recap.table import MarginTable, Row, read_table, write_table
 
 # Names are loaded when first used: `import recap` stays light, and `recap --help` needs no numpy.
@@ -39,13 +39,13 @@ _PUBLIC = {
     "Verdict": "recap.audit",
     "View": "recap.probes",
     "calibrate_table": "recap.policy",
-    "compute": "recap.risks",
+    "compute_risk": "recap.risks",
     "decide": "recap.policy",
     "evaluate": "recap.evaluation",
     "load_graph": "recap.claims",
     "load_policy": "recap.policy",
     "parse": "recap.claims",
-    "plan": "recap.probes",
+    "plan_probes": "recap.probes",
     "read_table": "recap.table",
     "replay": "recap.audit",
     "save_policy": "recap.policy",
@@ -70,13 +70,13 @@ __all__ = [
     "View",
     "__version__",
     "calibrate_table",
-    "compute",
+    "compute_risk",
     "decide",
     "evaluate",
     "load_graph",
     "load_policy",
     "parse",
-    "plan",
+    "plan_probes",
     "read_table",
     "replay",
     "save_policy",

@@ -5,27 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PIL import Image
 
 from recap.claims import Graph, Statement, default_graph, load_graph
 from recap.errors import RecapError
+from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
-from recap.models.served import is_served
+from recap.models.load import default_policy, load_model
 from recap.policy import CONFIDENCE, Decision, Policy, decide, load_policy
 from recap.policy.reason import case_of
-from recap.probes import Plan, question
-from recap.probes import plan as plan_probes
+from recap.probes import Plan, plan_probes, question
 from recap.probing import Asked, plan_job, row_of, run_job
 from recap.probing.run import Margins, margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
-from recap.world.bundled import checkpoint_folder, default_policy, is_world
-from recap.world.pictures import open_any, size_of
-
-if TYPE_CHECKING:
-    from recap.models.local import LocalModel
 
 BY_CONFIDENCE = ("fallback", CONFIDENCE)
 """modes of a decision in which no relation evidence was heard"""
@@ -57,6 +52,16 @@ class Verdict:
     probes: tuple[Probed, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
+
+    @property
+    def word(self) -> str:
+        """accepted, rejected, or uncalibrated where nothing is."""
+        return "uncalibrated" if self.accepted is None else "accepted" if self.accepted else "rejected"
+
+    @property
+    def foreign(self) -> bool:
+        """Whether confidence alone could speak, and speaks for the other answer than the one that was audited."""
+        return _foreign(self.mode, self.row)
 
     def to_json(self) -> dict[str, Any]:
         """The whole verdict with its trail."""
@@ -100,12 +105,12 @@ class Auditor:
         """A checkpoint by name or folder, one in the box (`world:aligned`), or one that is served (`http://…`).
 
         A bundled model brings a policy of its own, which is used if none is given and the graph is the paper's.
-        `options` go to `LocalModel.load` (dtype, device, …) or `ServedModel.load` (concurrency, patience, …).
+        `options` go to `LocalModel.load` (dtype, device, …) or `RemoteModel.load` (concurrency, patience, …).
         """
         if policy is None:
             policy = default_policy(model, graph)
         frozen = policy if isinstance(policy, Policy) or policy is None else load_policy(policy)
-        return cls(load_any(model, **options), frozen, load_graph(graph), Store(store) if store else None)
+        return cls(load_model(model, **options), frozen, load_graph(graph), Store(store) if store else None)
 
     def audit(self, image: Picture, question: str, answer: str | None = None) -> Verdict:
         """One verdict. A frozen answer that is given is respected; otherwise it is the sign of the direct margin."""
@@ -137,25 +142,6 @@ class Auditor:
         claim = self.graph.parse(question)
         own = " ".join(question.split()) if claim.statement.is_question else None
         return Asked(name, claim, image, unit=image, answer=answer, question=own)
-
-
-def load_any(name: str, **options: Any) -> LikelihoodModel:
-    """A model by name, folder or address."""
-    if not is_served(name):
-        return load_local(name, **options)
-    from recap.models.served.model import ServedModel
-
-    return ServedModel.load(name, **options)
-
-
-def load_local(name: str, **options: Any) -> LocalModel:
-    """A model on this machine by name or folder. Those in the box are small: they run in fp32 wherever they run."""
-    from recap.models.local import LocalModel
-
-    if not is_world(name):
-        return LocalModel.load(name, **options)
-    options["dtype"] = options.get("dtype") or "float32"
-    return LocalModel.load(str(checkpoint_folder(name)), called=name, **options)
 
 
 def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:
@@ -208,13 +194,17 @@ def _verdicts(
     ]
 
 
+def _foreign(mode: str | None, row: Row) -> bool:
+    return mode in BY_CONFIDENCE and row.says_yes != ((row.direct.image or 0.0) >= 0)
+
+
 def _of_this_answer(decision: Decision, row: Row) -> Decision:
     """Confidence alone speaks for the model's own answer; of the other one it says only that it is not the model's."""
-    direct = row.direct.image or 0.0
-    if decision.mode not in BY_CONFIDENCE or row.says_yes == (direct >= 0):
+    if not _foreign(decision.mode, row):
         return decision
     alone = "" if decision.mode == CONFIDENCE else f'"{row.relation}" is outside the graph, and '
-    why = f'{alone}confidence (|margin| {abs(direct):.2f}) is in the other answer, "{"no" if row.says_yes else "yes"}"'
+    margin, other = abs(row.direct.image or 0.0), "no" if row.says_yes else "yes"
+    why = f'{alone}confidence (|margin| {margin:.2f}) is in the other answer, "{other}"'
     return replace(decision, accepted=False, risk=None, reason=f"rejected: {why}")
 
 
@@ -254,10 +244,10 @@ class _Pictures:
 
     def open(self, name: str) -> Image.Image:
         picture = self.given[name]
-        return picture.convert("RGB") if isinstance(picture, Image.Image) else open_any(picture)
+        return picture.convert("RGB") if isinstance(picture, Image.Image) else open_image(picture)
 
     def size(self, model: LikelihoodModel, name: str | None, questions: int) -> int:
         if name is None:
             return model.size(None, questions)
         picture = self.given[name]
-        return model.size(picture.size if isinstance(picture, Image.Image) else size_of(picture), questions)
+        return model.size(picture.size if isinstance(picture, Image.Image) else image_size(picture), questions)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from recap.evaluation.simulate import BIASED, simulate
 from recap.table import write_table
 from tests.conftest import Ran
+from tests.simulate import BIASED, simulate
 from tests.tables import fields, random_rows, write
 
 Recap = Callable[..., Ran]

@@ -8,9 +8,9 @@ import pytest
 
 from recap.errors import RecapError
 from recap.evaluation.learned_graph import learn_graph
-from recap.evaluation.simulate import ALIGNED, simulate
 from recap.table import read_table, write_table
 from tests.conftest import Ran
+from tests.simulate import ALIGNED, simulate
 from tests.tables import fields, table_of, write
 
 Recap = Callable[..., Ran]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Ran
-from tests.evaluation.stand_ins import CHECKPOINTS, save_checkpoints, save_data
+from tests.paper.stand_ins import CHECKPOINTS, save_checkpoints, save_data
 
 TIMED = {"runtime-summary", "own:runtime"}
 """tables of how long things took, which no seed fixes"""
@@ -97,7 +97,7 @@ def test_the_papers_suite_runs_end_to_end_on_stand_ins(tmp_path: Path, data: Pat
     found = numbers(tmp_path / "r")
     # Every number that the paper prints has one of ours beside it, but for the modes that other models are given.
     beside = {place for place, (_, _, paper) in found.items() if paper is not None}
-    from recap.evaluation.paper import printed
+    from recap.paper.printed import printed
 
     absent = {(p.table, p.model, p.data, p.method, p.metric) for p in printed()} - beside
     assert {place[0] for place in absent} <= {"paired-bootstrap-gains"}

@@ -12,7 +12,7 @@ import pytest
 
 from recap.cli.guarding import KEY, guarding
 from recap.errors import RecapError
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 from tests.server.running import serving
 from tests.server.upstream import Upstream, listening
 
@@ -22,7 +22,7 @@ QUESTION = {"type": "text", "text": "Is the crate on the suitcase?"}
 
 def picture() -> dict[str, Any]:
     held = io.BytesIO()
-    world_picture("world:whatsup/0032").save(held, "PNG")
+    open_image("world:whatsup/0032").save(held, "PNG")
     url = "data:image/png;base64," + base64.b64encode(held.getvalue()).decode()
     return {"type": "image_url", "image_url": {"url": url}}
 

@@ -11,7 +11,7 @@ import pytest
 
 from recap.evaluation import METRICS, calibration_rows, evaluate
 from recap.policy import Scores, calibrate_table, confidence_gate, decide
-from recap.risks import RISKS, compute
+from recap.risks import RISKS, compute_risk
 from recap.table import MarginTable
 from tests import reference
 from tests.tables import random_rows, table_of
@@ -40,7 +40,7 @@ def test_every_risk(rows: list[dict[str, Any]], table: MarginTable) -> None:
     for name, risk in RISKS.items():
         if not risk.calibrated:
             expected = [reference.risk(name, row) for row in rows]
-            found = compute(table, name)
+            found = compute_risk(table, name)
             assert found == pytest.approx([math.nan if e is None else e for e in expected], abs=1e-9, nan_ok=True), name
 
 

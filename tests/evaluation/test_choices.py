@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from recap.claims import default_graph
+from recap.datasets import load_dataset
 from recap.evaluation.choices import Choices
-from recap.evaluation.datasets import load_dataset
 from recap.evaluation.edges import contradiction, learn_edges, retained
-from recap.evaluation.simulate import ALIGNED, BIASED, simulate
 from recap.evaluation.splits import calibration_rows
 from recap.table import MarginTable
+from tests.simulate import ALIGNED, BIASED, simulate
 from tests.tables import fields, table_of
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from recap.errors import RecapError
 from recap.evaluation import METRICS, calibration_rows, evaluate, measure
-from recap.evaluation.simulate import ALIGNED, BIASED, simulate
 from recap.policy import calibrate_table, decide
-from recap.risks import FITTED, RISKS, compute
+from recap.risks import FITTED, RISKS, compute_risk
 from recap.statistics import accept_lowest
+from tests.simulate import ALIGNED, BIASED, simulate
 from tests.tables import fields, random_rows, table_of
 
 
@@ -60,7 +60,7 @@ def test_a_table_inside_the_graph_has_one_pool() -> None:
 def test_pooled_figures_accept_an_exact_share() -> None:
     table = table_of(*random_rows(2, 60, step=0.5))
     found = evaluate(table, splits=1, coverage=0.7, draws=10)
-    risk = compute(table, "recap-img")
+    risk = compute_risk(table, "recap-img")
     assert found.pooled["recap-img"] == pytest.approx(
         measure(risk, accept_lowest(risk, 0.7), table.yes, table.positive)
     )

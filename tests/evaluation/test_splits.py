@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recap.datasets import load_dataset
 from recap.evaluation import calibration_rows, is_calibration
-from recap.evaluation.datasets import load_dataset
 
 
 @given(st.text(max_size=20), st.integers(0, 19))

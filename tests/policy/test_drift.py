@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from recap.evaluation.simulate import ALIGNED, BIASED, SimulatedModel, simulate
 from recap.policy import Policy, calibrate_table, load_policy, rank_on
-from recap.policy.drift import FEWEST, DriftWatch, ks_distance, ks_limit
+from recap.policy.drift import FEWEST, DriftMonitor, ks_distance, ks_limit
 from recap.table import MarginTable
 from recap.world.bundled import policy_file
+from tests.simulate import ALIGNED, BIASED, SimulatedModel, simulate
 from tests.tables import random_rows, table_of
 
 SAMPLES = st.lists(st.sampled_from([-2.0, -0.5, 0.0, 0.25, 1.0, 3.5]) | st.floats(-5, 5), min_size=8, max_size=60)
@@ -45,8 +45,8 @@ def test_the_limit_is_the_asymptotic_quantile(n: int, m: int, level: float) -> N
     assert stats.kstwobign.sf(x) == pytest.approx(level, rel=2e-3)
 
 
-def watched(policy: Policy, table: MarginTable, window: int = 500) -> DriftWatch:
-    watch = DriftWatch(policy, window)
+def watched(policy: Policy, table: MarginTable, window: int = 500) -> DriftMonitor:
+    watch = DriftMonitor(policy, window)
     applied = policy.apply(policy.scores(table))
     for risk, accepted in zip(applied.risk.tolist(), applied.accepted.tolist(), strict=True):
         watch.observe(None if math.isnan(risk) else risk, accepted)
@@ -90,7 +90,7 @@ def test_a_model_that_lost_its_sight_is_noticed(mode: str | None) -> None:
 
 
 def test_what_cannot_be_scored_is_far_from_calibration(biased: Policy) -> None:
-    watch = DriftWatch(biased)
+    watch = DriftMonitor(biased)
     for _ in range(FEWEST):
         watch.observe(None, False)
     state = watch.state()
@@ -103,7 +103,7 @@ def biased() -> Policy:
 
 
 def test_nothing_is_said_of_few_answers(biased: Policy) -> None:
-    watch = DriftWatch(biased)
+    watch = DriftMonitor(biased)
     empty = watch.state()
     assert (empty.seen, empty.moved) == (0, False)
     assert math.isnan(empty.coverage)
@@ -119,7 +119,7 @@ def test_nothing_is_said_of_few_answers(biased: Policy) -> None:
 def test_the_window_slides(biased: Policy) -> None:
     assert biased.reference is not None
     like = np.random.default_rng(0).permutation(biased.reference.values)[:100]
-    watch = DriftWatch(biased, window=100)
+    watch = DriftMonitor(biased, window=100)
     for _ in range(300):
         watch.observe(99.0, False)
     assert (watch.state().seen, watch.state().coverage, watch.state().moved) == (100, 0.0, True)

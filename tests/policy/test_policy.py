@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recap.errors import RecapError
-from recap.evaluation.simulate import ALIGNED, BIASED, simulate
 from recap.policy import Policy, Scores, calibrate_table, confidence_gate, decide, load_policy, policy_json, save_policy
-from recap.risks import compute
+from recap.risks import compute_risk
 from recap.statistics import EmpiricalCDF, accepted_count
 from recap.table import MarginTable
+from tests.simulate import ALIGNED, BIASED, simulate
 from tests.tables import fields, random_rows, table_of
 
 
@@ -47,9 +47,9 @@ def test_a_yes_biased_model_loses_it(biased: MarginTable) -> None:
 
 
 def test_the_threshold_is_the_calibration_quantile_of_the_mode(aligned: MarginTable, biased: MarginTable) -> None:
-    relation = compute(biased, "recap-img")
+    relation = compute_risk(biased, "recap-img")
     assert calibrate_table(biased, 0.8).threshold == np.quantile(relation, 0.8, method="inverted_cdf")
-    selector = compute(aligned, "recap-selector")
+    selector = compute_risk(aligned, "recap-selector")
     assert calibrate_table(aligned, 0.8).threshold == np.quantile(selector, 0.8, method="inverted_cdf")
 
 
@@ -68,7 +68,7 @@ def test_calibration_rows_are_accepted_at_least_at_the_asked_coverage(seed: int,
 def test_outside_the_graph_confidence_decides_through_its_own_cdf() -> None:
     table = table_of(*random_rows(4, 60, outside=0.4))
     policy = calibrate_table(table, 0.8, mode="recap-img")
-    inside, conf, rel = table.covered, compute(table, "confidence"), compute(table, "recap-img")
+    inside, conf, rel = table.covered, compute_risk(table, "confidence"), compute_risk(table, "recap-img")
     score = np.where(inside, EmpiricalCDF.of(rel[inside])(rel), EmpiricalCDF.of(conf[~inside])(conf))
     threshold = np.quantile(score, 0.8, method="inverted_cdf")
     assert policy.threshold == threshold
@@ -88,7 +88,7 @@ def test_without_such_calibration_rows_an_uncovered_answer_is_not_accepted(biase
 def test_staged_accepts_by_confidence_first_and_reaches_the_coverage(biased: MarginTable) -> None:
     policy = calibrate_table(biased, 0.8, mode="staged", first_stage=0.6)
     assert policy.staged is not None
-    conf, rel = compute(biased, "confidence"), compute(biased, "recap-img")
+    conf, rel = compute_risk(biased, "confidence"), compute_risk(biased, "recap-img")
     early = conf <= np.quantile(conf, 0.6, method="inverted_cdf")
     taken = accepted(policy, biased)
     assert taken[early].all()

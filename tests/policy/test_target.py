@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recap.errors import RecapError
-from recap.evaluation.simulate import BIASED, simulate
 from recap.policy import Policy, calibrate_table, decide, load_policy, policy_json, rank_on, save_policy
 from recap.table import MarginTable
+from tests.simulate import BIASED, simulate
 from tests.tables import fields, random_rows, table_of
 
 MODES = ["recap-img", "recap-selector", "confidence", "staged"]

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from recap.claims import default_graph
-from recap.probes import Plan, View, merge, merge_by_image, plan, planned_calls, printed_calls
+from recap.probes import Plan, View, merge, merge_by_image, plan_probes, planned_calls, printed_calls
 
 
 def planned(text: str, probes: str = "img") -> Plan:
-    return plan(default_graph().parse(text), probes)
+    return plan_probes(default_graph().parse(text), probes)
 
 
 def sentences(made: Plan, view: View = View.IMAGE) -> list[str]:
@@ -31,7 +31,7 @@ def test_a_swapped_claim_is_another_sentence_than_the_direct_question() -> None:
 
 def test_a_question_in_ones_own_words_is_asked_as_it_stands() -> None:
     claim = default_graph().parse("Is the mug on the left of the table?")
-    made = plan(claim, "img", asked="Is the mug on the left of the table?")
+    made = plan_probes(claim, "img", asked="Is the mug on the left of the table?")
     assert sentences(made)[0] == "Is the mug on the left of the table?"
     assert len(made.probes) == 3
 

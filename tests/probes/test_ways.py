@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recap.claims import default_graph
-from recap.probes import PROBE_SETS, View, as_statement, asked_by, plan, ways
+from recap.probes import PROBE_SETS, View, as_statement, asked_by, plan_probes, ways
 
 QUESTION = "Is the mug to the left of the laptop?"
 
@@ -61,9 +61,9 @@ def test_names_with_braces_and_backslashes_are_left_alone() -> None:
 
 def test_a_wrapper_is_shared_by_the_direct_question_and_every_probe() -> None:
     claim = default_graph().parse("Is the mug on the table?")
-    for probe in plan(claim, "diagnostic", wrapper="careful").probes:
+    for probe in plan_probes(claim, "diagnostic", wrapper="careful").probes:
         assert probe.question.startswith("Look carefully at the image before answering: Is the mug ")
-    assert plan(claim, "diagnostic", wrapper="plain") == plan(claim, "diagnostic")
+    assert plan_probes(claim, "diagnostic", wrapper="plain") == plan_probes(claim, "diagnostic")
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_wrapper_is_shared_by_the_direct_question_and_every_probe() -> None:
 )
 def test_the_set_of_all_probes_adds_to_the_diagnostic_one(asked: str) -> None:
     claim = default_graph().parse(asked.replace("near it", "near the box"))
-    everything, diagnostic = plan(claim, "all"), plan(claim, "diagnostic")
+    everything, diagnostic = plan_probes(claim, "all"), plan_probes(claim, "diagnostic")
     assert set(diagnostic.probes) < set(everything.probes)
     more = [role.kind for role in everything.roles if role not in diagnostic.roles and role.probe.view is View.IMAGE]
     assert more == ["paraphrase"] * 4 + ["ca_bidirectional", "ca_combined"]
@@ -80,7 +80,7 @@ def test_the_set_of_all_probes_adds_to_the_diagnostic_one(asked: str) -> None:
 def test_only_left_and_right_are_asked_of_the_mirror_image() -> None:
     def mirrored(asked: str) -> list[str]:
         claim = default_graph().parse(asked)
-        return [role.kind for role in plan(claim, "all").roles if role.probe.view is View.FLIPPED]
+        return [role.kind for role in plan_probes(claim, "all").roles if role.probe.view is View.FLIPPED]
 
     assert mirrored(QUESTION) == ["claim", "contradiction"]
     assert mirrored("Is the mug on the table?") == []

@@ -14,9 +14,9 @@ import torch
 import transformers
 
 from recap.claims import default_graph
-from recap.evaluation.datasets import load_dataset
+from recap.datasets import load_dataset
+from recap.images.decode import open_picture
 from recap.models.local import LocalModel
-from recap.models.pictures import open_picture
 from recap.probing import Asked, plan_job, rows_of, run_job
 from recap.store import Store
 from recap.table import write_table

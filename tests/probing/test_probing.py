@@ -16,13 +16,13 @@ import pytest
 from PIL import Image
 
 from recap.claims import default_graph
+from recap.images import image_stamp
 from recap.models.contract import Identity, Request
 from recap.policy import calibrate_table, decide, save_policy
 from recap.probes import View
 from recap.probing import Asked, plan_job, rows_of, run_job
 from recap.store import Store
 from recap.table import read_table
-from recap.world.pictures import stamp_of
 from tests.conftest import Ran
 from tests.models.tiny import picture
 from tests.probing.checkpoint import save_checkpoint, save_dataset
@@ -149,12 +149,12 @@ def test_a_picture_seen_before_is_opened_only_if_it_must_be_shown(tmp_path: Path
 def test_the_stamp_of_a_file_changes_with_it(tmp_path: Path) -> None:
     file = tmp_path / "a.png"
     picture(20, 20, 1).save(file)
-    first = stamp_of(str(file))
-    assert first == stamp_of(str(file))
+    first = image_stamp(str(file))
+    assert first == image_stamp(str(file))
     picture(21, 20, 2).save(file)
-    assert stamp_of(str(file)) != first
-    assert stamp_of(str(tmp_path / "nowhere.png")) is None
-    assert stamp_of("world:whatsup/0003") != stamp_of("world:whatsup/0004")
+    assert image_stamp(str(file)) != first
+    assert image_stamp(str(tmp_path / "nowhere.png")) is None
+    assert image_stamp("world:whatsup/0003") != image_stamp("world:whatsup/0004")
 
 
 def test_a_batch_is_asked_whole_whatever_is_stored_already() -> None:

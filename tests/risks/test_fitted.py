@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from recap.errors import RecapError
 from recap.evaluation import evaluate
 from recap.evaluation.splits import calibration_rows
-from recap.risks import FITTED, RISKS, compute, offered
+from recap.risks import FITTED, RISKS, compute_risk, offered
 from recap.table import MarginTable
 from tests.tables import fields, random_rows, table_of
 
@@ -33,7 +33,7 @@ def test_conf_anslogit_is_a_logistic_model_of_confidence_answer_and_both() -> No
     wrong = [row.says_yes != (row.label == "yes") for row in calibration.rows]
     model = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=2000)).fit(features(calibration), wrong)
     expected = model.predict_proba(features(held))[:, 1]
-    assert compute(held, "conf-anslogit", calibration) == pytest.approx(expected, abs=1e-6)
+    assert compute_risk(held, "conf-anslogit", calibration) == pytest.approx(expected, abs=1e-6)
 
 
 def test_probe_logit_sees_every_margin_and_the_family() -> None:
@@ -54,7 +54,7 @@ def test_probe_logit_sees_every_margin_and_the_family() -> None:
     wrong = [row.says_yes != (row.label == "yes") for row in calibration.rows]
     model = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=2000)).fit(features(calibration), wrong)
     expected = model.predict_proba(features(held))[:, 1]
-    assert compute(held, "probe-logit", calibration) == pytest.approx(expected, abs=1e-6)
+    assert compute_risk(held, "probe-logit", calibration) == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", FITTED)
@@ -62,14 +62,14 @@ def test_labels_that_are_held_out_change_nothing(name: str) -> None:
     calibration, held = halves(2)
     turned = tuple(row.model_copy(update={"label": "no" if row.label == "yes" else "yes"}) for row in held.rows)
     other = MarginTable(turned, held.graph, source="turned")
-    assert compute(other, name, calibration).tolist() == compute(held, name, calibration).tolist()
+    assert compute_risk(other, name, calibration).tolist() == compute_risk(held, name, calibration).tolist()
 
 
 @pytest.mark.parametrize("name", FITTED)
 def test_where_nothing_ever_went_wrong_all_risks_are_equal(name: str) -> None:
     rows = [row | {"answer": row["label"]} for row in random_rows(3, 40)]
     right = table_of(*rows)
-    assert set(compute(right, name, right).tolist()) == {0.0}
+    assert set(compute_risk(right, name, right).tolist()) == {0.0}
 
 
 def test_logit_hall_ranks_hallucinations_it_was_fitted_on_better_than_any_part_of_it() -> None:
@@ -77,19 +77,19 @@ def test_logit_hall_ranks_hallucinations_it_was_fitted_on_better_than_any_part_o
 
     table = table_of(*random_rows(4, 200))
     hall = table.yes & ~table.positive
-    fused = auroc(compute(table, "logit-hall", table), hall)
+    fused = auroc(compute_risk(table, "logit-hall", table), hall)
     assert fused > max(
-        auroc(compute(table, part), hall) for part in ("confidence", "vcd-contrast", "recap-img", "recap-cal")
+        auroc(compute_risk(table, part), hall) for part in ("confidence", "vcd-contrast", "recap-img", "recap-cal")
     )
 
 
 def test_a_fitted_risk_without_calibration_or_labels_is_refused_in_one_line() -> None:
     _, held = halves(5)
     with pytest.raises(RecapError, match="risk probe-logit is fitted on calibration rows"):
-        compute(held, "probe-logit")
+        compute_risk(held, "probe-logit")
     unlabelled = table_of(*(fields(str(i), label=None) for i in range(4)))
     with pytest.raises(RecapError, match="risk conf-anslogit is fitted on labelled rows, and this has none"):
-        compute(held, "conf-anslogit", unlabelled)
+        compute_risk(held, "conf-anslogit", unlabelled)
 
 
 def test_a_table_without_degraded_margins_lacks_only_the_richest_one() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recap import Auditor
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 from tests.server.callers import SCENE, Start, guarded, hang_up
 from tests.server.upstream import Upstream
 
@@ -28,7 +28,7 @@ def auditor() -> Auditor:
 def url() -> str:
     """A scene as a data: URL."""
     held = io.BytesIO()
-    world_picture(SCENE).save(held, "PNG")
+    open_image(SCENE).save(held, "PNG")
     return "data:image/png;base64," + base64.b64encode(held.getvalue()).decode()
 
 

@@ -19,11 +19,11 @@ from starlette.testclient import TestClient
 from recap.audit import Auditor, Verdict
 from recap.server import examples
 from recap.server.app import create_app
-from recap.server.gathering import BusyError, Case, ClosingError, Gatherer
+from recap.server.batching import Batcher, BusyError, Case, ClosingError
 from recap.server.images import Shown
 from recap.server.limits import Limits
 from recap.server.service import Service
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 
 SCENE, QUESTION = examples.SCENE, examples.QUESTION
 
@@ -36,7 +36,7 @@ def client(auditor: Auditor) -> Any:
 
 def png() -> bytes:
     stream = io.BytesIO()
-    world_picture(SCENE).save(stream, "PNG")
+    open_image(SCENE).save(stream, "PNG")
     return stream.getvalue()
 
 
@@ -63,7 +63,7 @@ def test_the_documents_examples_are_true(client: TestClient) -> None:
 def test_json_data_url_and_form_get_the_librarys_verdict(
     client: TestClient, auditor: Auditor, answer: str | None
 ) -> None:
-    expected = auditor.audit(world_picture(SCENE), QUESTION, answer)
+    expected = auditor.audit(open_image(SCENE), QUESTION, answer)
     text, given = base64.b64encode(png()).decode(), {} if answer is None else {"answer": answer}
     asked = [
         client.post("/v1/audit", json={"image": text, "question": QUESTION} | given),
@@ -126,28 +126,28 @@ class Slow:
         return [found for _ in cases]
 
 
-def slowly(auditor: Auditor, **limits: Any) -> tuple[Gatherer, Slow]:
-    gatherer, slow = Gatherer(auditor, Limits(**limits)), Slow(auditor)
-    gatherer._together = slow  # type: ignore[method-assign]
-    return gatherer, slow
+def slowly(auditor: Auditor, **limits: Any) -> tuple[Batcher, Slow]:
+    batcher, slow = Batcher(auditor, Limits(**limits)), Slow(auditor)
+    batcher._together = slow  # type: ignore[method-assign]
+    return batcher, slow
 
 
 def case() -> Case:
-    return Case(Shown(world_picture(SCENE), SCENE), QUESTION, None)
+    return Case(Shown(open_image(SCENE), SCENE), QUESTION, None)
 
 
 def test_those_who_wait_share_the_next_turn_and_all_are_answered_at_closing(auditor: Auditor) -> None:
     async def run() -> list[int]:
-        gatherer, slow = slowly(auditor)
-        await gatherer.start()
-        first = asyncio.create_task(gatherer.audit([case()]))
+        batcher, slow = slowly(auditor)
+        await batcher.start()
+        first = asyncio.create_task(batcher.audit([case()]))
         await asyncio.to_thread(slow.entered.wait, 20)
-        others = [asyncio.create_task(gatherer.audit([case(), case()])) for _ in range(9)]
+        others = [asyncio.create_task(batcher.audit([case(), case()])) for _ in range(9)]
         await asyncio.sleep(0.05)
-        closing = asyncio.create_task(gatherer.close())
+        closing = asyncio.create_task(batcher.close())
         await asyncio.sleep(0.05)
         with pytest.raises(ClosingError):
-            await gatherer.audit([case()])
+            await batcher.audit([case()])
         slow.go.set()
         await closing
         assert len(await first) == 1
@@ -159,31 +159,31 @@ def test_those_who_wait_share_the_next_turn_and_all_are_answered_at_closing(audi
 
 def test_a_full_queue_refuses_and_a_caller_who_leaves_makes_room(auditor: Auditor) -> None:
     async def run() -> None:
-        gatherer, slow = slowly(auditor, waiting=3)
-        await gatherer.start()
-        held = [asyncio.create_task(gatherer.audit([case()])) for _ in range(3)]
+        batcher, slow = slowly(auditor, waiting=3)
+        await batcher.start()
+        held = [asyncio.create_task(batcher.audit([case()])) for _ in range(3)]
         await asyncio.sleep(0.05)
         with pytest.raises(BusyError):
-            await gatherer.audit([case()])
+            await batcher.audit([case()])
         held.pop().cancel()
         await asyncio.sleep(0.01)
         slow.go.set()
-        assert len(await gatherer.audit([case()])) == 1
+        assert len(await batcher.audit([case()])) == 1
         await asyncio.gather(*held)
-        await gatherer.close()
+        await batcher.close()
 
     asyncio.run(run())
 
 
 def test_pictures_of_the_same_bytes_share_a_forward(auditor: Auditor) -> None:
-    gatherer = Gatherer(auditor, Limits())
+    batcher = Batcher(auditor, Limits())
     questions = (QUESTION, "Is the hat above the suitcase?", "Is the ball to the left of the suitcase?")
-    cases = [Case(Shown(world_picture(SCENE), "same"), question, None) for question in questions]
+    cases = [Case(Shown(open_image(SCENE), "same"), question, None) for question in questions]
     before = auditor.model.forwards
-    together = gatherer._audited(cases)
+    together = batcher._audited(cases)
     assert auditor.model.forwards - before == 1
     for each, found in zip(cases, together, strict=True):
-        (alone,) = gatherer._audited([each])
+        (alone,) = batcher._audited([each])
         assert isinstance(found, Verdict)
         assert isinstance(alone, Verdict)
         assert (found.accepted, found.answer) == (alone.accepted, alone.answer)
@@ -191,9 +191,9 @@ def test_pictures_of_the_same_bytes_share_a_forward(auditor: Auditor) -> None:
 
 
 def test_one_picture_that_cannot_be_shown_does_not_fail_its_company(auditor: Auditor) -> None:
-    gatherer = Gatherer(auditor, Limits())
-    broken = Case(Shown(world_picture(SCENE).resize((1, 3000)), "thin"), QUESTION, None)
+    batcher = Batcher(auditor, Limits())
+    broken = Case(Shown(open_image(SCENE).resize((1, 3000)), "thin"), QUESTION, None)
     broken.picture.image.convert = None  # type: ignore[assignment, method-assign]
-    found = gatherer._audited([case(), broken])
+    found = batcher._audited([case(), broken])
     assert isinstance(found[0], Verdict)
     assert str(found[1]) == "the model could not be asked about this picture"

@@ -10,10 +10,10 @@ import openai
 import pytest
 
 from recap import Auditor
+from recap.server.annotation import in_ascii
 from recap.server.app import create_app
 from recap.server.service import Service
-from recap.server.telling import in_ascii
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 from tests.server.callers import CALLER, QUESTION, SCENE, Start, ask, body, client, post
 from tests.server.upstream import Upstream, completion, served
 
@@ -29,7 +29,7 @@ def test_the_client_gets_the_upstreams_answer_and_a_verdict(
     found: Any = raw.parse()
     assert found.choices[0].message.content == said
     assert raw.headers["x-recap"] == verdict
-    expected = auditor.audit(world_picture(SCENE), QUESTION, "yes" if said.startswith("Yes") else "no")
+    expected = auditor.audit(open_image(SCENE), QUESTION, "yes" if said.startswith("Yes") else "no")
     assert found.recap["accepted"] == expected.accepted
     assert found.recap["verdict"] == verdict
     assert found.recap["risk"] == pytest.approx(expected.risk, abs=1e-4)
@@ -83,12 +83,12 @@ def test_a_rejected_answer_is_replaced_and_leaves_no_trace(guard: Start, url: st
 def test_a_model_behind_the_guard_is_audited_as_it_answers(guard: Start, auditor: Auditor, url: str) -> None:
     def answers(request: dict[str, Any]) -> str:
         words = request["messages"][-1]["content"][1]["text"]
-        return auditor.audit(world_picture(SCENE), words).answer
+        return auditor.audit(open_image(SCENE), words).answer
 
     address, _ = guard(Upstream(answers))
     for question in (QUESTION, "Is the crate under the suitcase? Answer yes or no.", "Is the crate near the suitcase?"):
         found: Any = client(address).chat.completions.create(model="scripted", messages=ask(url, question))
-        own = auditor.audit(world_picture(SCENE), question)
+        own = auditor.audit(open_image(SCENE), question)
         assert found.choices[0].message.content == own.answer
         assert (found.recap["accepted"], found.recap["mode"]) == (own.accepted, own.mode)
 

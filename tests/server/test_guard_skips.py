@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recap import Auditor
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 from tests.server.callers import QUESTION, SCENE, Start, ask, body, post, skipped
 from tests.server.upstream import Upstream, completion
 
@@ -92,7 +92,7 @@ def test_an_answer_that_is_not_understood_passes_untouched(guard: Start, url: st
 
 def test_confidence_in_the_other_answer_is_no_verdict(guard: Start, auditor: Auditor, url: str) -> None:
     question = "Is the crate touching the suitcase?"  # outside the graph: confidence alone speaks
-    own = auditor.audit(world_picture(SCENE), question)
+    own = auditor.audit(open_image(SCENE), question)
     assert (own.mode, own.accepted, own.answer) == ("fallback", True, "yes")
     address, behind = guard(Upstream(lambda _: "Yes."))
     assert post(address, body(url, question)).headers["x-recap"] == "accepted"

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from recap.server import page
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 from tests.server.running import Running, serving
 
 pytestmark = pytest.mark.server
@@ -43,7 +43,7 @@ def strangers() -> list[bytes]:
 def request(scene: str, question: str) -> bytes:
     """A whole HTTP request, made before the clock runs: the clients should cost next to nothing."""
     stream = io.BytesIO()
-    world_picture(scene).save(stream, "PNG")
+    open_image(scene).save(stream, "PNG")
     image = base64.b64encode(stream.getvalue()).decode()
     body = json.dumps({"image": image, "question": question}).encode()
     head = f"POST /v1/audit HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -14,18 +14,19 @@ from starlette.testclient import TestClient
 
 from recap.audit import Auditor
 from recap.claims import default_graph
+from recap.schemes import DEFAULT_MODEL
 from recap.server.app import create_app
 from recap.server.page import FILES, PICTURE_SIZE, scenes
 from recap.server.service import Service
 from recap.world.benchmarks import benchmark
-from recap.world.bundled import DEFAULT, unknown_things
+from recap.world.bundled import unknown_things
 
 TOKEN = "sesame-sesame-sesame"
 
 
 @pytest.fixture(scope="module")
 def client() -> TestClient:
-    return TestClient(create_app(Service(Auditor.load(DEFAULT), token=TOKEN)))
+    return TestClient(create_app(Service(Auditor.load(DEFAULT_MODEL), token=TOKEN)))
 
 
 def test_the_page_and_its_files_load_without_a_token(client: TestClient) -> None:
@@ -62,7 +63,7 @@ def test_neither_script_nor_style_is_inside_the_page(client: TestClient) -> None
 def test_scenes_are_for_those_who_have_the_token(client: TestClient) -> None:
     assert client.get("/v1/scenes").status_code == 401
     told = client.get("/v1/scenes", headers={"authorization": f"Bearer {TOKEN}"}).json()
-    assert (told["model"], told["at_home"], len(told["scenes"])) == (DEFAULT, True, 12)
+    assert (told["model"], told["at_home"], len(told["scenes"])) == (DEFAULT_MODEL, True, 12)
 
 
 def test_a_scene_is_drawn_and_an_unknown_one_is_not(client: TestClient) -> None:

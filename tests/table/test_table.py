@@ -9,7 +9,7 @@ import pytest
 
 from recap.claims import load_graph
 from recap.errors import RecapError
-from recap.risks import RISKS, compute
+from recap.risks import RISKS, compute_risk
 from recap.table import read_table, write_table
 from tests.tables import fields, random_rows, table_of, write
 
@@ -30,8 +30,8 @@ def test_the_contracts_own_example_is_read(tmp_path: Path) -> None:
     }  # fmt: skip
     table = read_table(write([example], tmp_path / "t.jsonl"))
     assert table.yes.tolist() == [True]
-    assert compute(table, "recap-img") == pytest.approx([3.4])
-    assert compute(table, "recap-cal") == pytest.approx([(2.2 - 0.4) - (-1.2 - 0.3)])
+    assert compute_risk(table, "recap-img") == pytest.approx([3.4])
+    assert compute_risk(table, "recap-cal") == pytest.approx([(2.2 - 0.4) - (-1.2 - 0.3)])
 
 
 def test_answer_is_the_sign_of_the_direct_margin_unless_given() -> None:
@@ -137,7 +137,7 @@ def test_a_table_comes_back_as_it_was_written(tmp_path: Path, suffix: str) -> No
     back = read_table(path)
     assert [row.id for row in back.rows] == [row.id for row in table.rows]
     for name in RISKS:
-        assert np.array_equal(compute(back, name), compute(table, name), equal_nan=True), name
+        assert np.array_equal(compute_risk(back, name), compute_risk(table, name), equal_nan=True), name
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -163,4 +163,4 @@ def test_a_claim_with_several_contradictions_takes_the_strongest(tmp_path: Path)
     graph = load_graph(mine)
     margins = {"image": {"on": 1.0, "below": -2.0, "beside": 0.5, "above": -1.0}}
     row = fields("a", "on", margins=margins)
-    assert compute(table_of(row, graph=graph), "recap-img") == pytest.approx([-(1.0 - 0.5 - 0.5)])
+    assert compute_risk(table_of(row, graph=graph), "recap-img") == pytest.approx([-(1.0 - 0.5 - 0.5)])

@@ -13,13 +13,13 @@ import pytest
 import transformers
 
 from recap import Auditor
-from recap.models.served.model import ServedModel
+from recap.models.remote.model import RemoteModel
 from recap.policy import load_policy
 from recap.server.app import create_app
 from recap.server.chat import yes_or_no
 from recap.server.service import REJECT_TEXT, OnReject, Service
 from recap.world.bundled import policy_file
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 from tests.server.upstream import served
 from tests.vllm.server import NAME, Vllm
 from tests.vllm.test_vllm import asked
@@ -34,7 +34,7 @@ CASES = [(f"world:whatsup/{n:04d}", text) for n in range(60, 66) for text in ask
 @pytest.fixture(scope="module")
 def auditor(vllm: Vllm) -> Auditor:
     policy = replace(load_policy(policy_file("world:aligned")), model=None)
-    return Auditor(ServedModel.load(vllm.address), policy)
+    return Auditor(RemoteModel.load(vllm.address), policy)
 
 
 def guarded(auditor: Auditor, vllm: Vllm, on_reject: OnReject) -> Generator[openai.OpenAI]:
@@ -58,7 +58,7 @@ def replacing(auditor: Auditor, vllm: Vllm) -> Generator[openai.OpenAI]:
 
 def request(scene: str, question: str, **more: Any) -> dict[str, Any]:
     held = io.BytesIO()
-    world_picture(scene).save(held, "PNG")
+    open_image(scene).save(held, "PNG")
     url = "data:image/png;base64," + base64.b64encode(held.getvalue()).decode()
     parts = [{"type": "image_url", "image_url": {"url": url}}, {"type": "text", "text": question}]
     messages = [{"role": "user", "content": parts}]
@@ -84,7 +84,7 @@ def test_every_answer_comes_with_its_verdict_streamed_or_not(annotating: openai.
     verdicts: set[str] = set()
     for scene, question in CASES:
         text, told, headers = whole(annotating, scene, question)
-        own = auditor.audit(world_picture(scene), question, yes_or_no(text))
+        own = auditor.audit(open_image(scene), question, yes_or_no(text))
         assert (told["accepted"], told["mode"], told["answer"]) == (own.accepted, own.mode, own.answer)
         assert told["risk"] == pytest.approx(own.risk, abs=1e-3)
         assert headers["x-recap"] == told["verdict"]

@@ -15,18 +15,18 @@ import transformers
 from PIL import Image
 
 from recap import Auditor, MarginTable, read_table
-from recap.audit import load_local
 from recap.errors import RecapError
 from recap.models.contract import Request
+from recap.models.load import load_model
 from recap.models.local import LocalModel
-from recap.models.served.metrics import prefix_cache
-from recap.models.served.model import ServedModel
+from recap.models.remote.metrics import prefix_cache
+from recap.models.remote.model import RemoteModel
 from recap.policy import load_policy
 from recap.probes import View, question, view_of
 from recap.store import Store
 from recap.world.benchmarks import benchmark
 from recap.world.bundled import policy_file
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 from tests.vllm.server import Vllm
 
 pytestmark = pytest.mark.vllm
@@ -43,24 +43,24 @@ def asked(number: int, dataset: str = "whatsup", many: int = 8) -> tuple[str, ..
 
 
 def picture(number: int, dataset: str = "whatsup") -> Image.Image:
-    return world_picture(f"world:{dataset}/{number:04d}")
+    return open_image(f"world:{dataset}/{number:04d}")
 
 
 @pytest.fixture(scope="module")
-def served(vllm: Vllm) -> ServedModel:
-    return ServedModel.load(vllm.address)
+def served(vllm: Vllm) -> RemoteModel:
+    return RemoteModel.load(vllm.address)
 
 
 @pytest.fixture(scope="module")
 def local() -> LocalModel:
-    return load_local("world:aligned")
+    return load_model("world:aligned")
 
 
 def worst(one: list[list[float]], other: list[list[float]]) -> float:
     return max(abs(a - b) for x, y in zip(one, other, strict=True) for a, b in zip(x, y, strict=True))
 
 
-def test_margins_equal_the_local_engines(served: ServedModel, local: LocalModel) -> None:
+def test_margins_equal_the_local_engines(served: RemoteModel, local: LocalModel) -> None:
     shown = [Request(picture(n), asked(n)) for n in range(24)]
     shown += [Request(view_of(picture(n), view), asked(n)) for n in (30, 31) for view in (View.DEGRADED, View.FLIPPED)]
     shown += [Request(picture(n, "vsr"), asked(n, "vsr")) for n in range(4)]
@@ -75,7 +75,7 @@ def test_margins_equal_the_local_engines(served: ServedModel, local: LocalModel)
     assert max(map(max, found)) - min(map(min, found)) > 5
 
 
-def test_the_server_is_asked_for_the_same_tokens(served: ServedModel, local: LocalModel) -> None:
+def test_the_server_is_asked_for_the_same_tokens(served: RemoteModel, local: LocalModel) -> None:
     assert (served.answers.yes, served.answers.no) == local.prompter.answers
     assert served.trial.by_name  # a picture that was sent is named afterwards
     assert served.way.startswith("served by vLLM 0.")
@@ -84,12 +84,12 @@ def test_the_server_is_asked_for_the_same_tokens(served: ServedModel, local: Loc
 def test_answers_of_several_tokens_equal_the_local_ones(vllm: Vllm, local: LocalModel) -> None:
     answers = (" yes , the mug", " no , the ball")
     several = LocalModel(local.scorer.model, local.prompter.processor, "world:aligned", answers=answers)
-    model = ServedModel.load(vllm.address, answers=answers)
+    model = RemoteModel.load(vllm.address, answers=answers)
     shown, blind = [Request(picture(n), asked(n, many=3)) for n in range(3)], [Request(None, asked(0, many=3))]
     assert worst(model.margins(shown + blind), several.margins(shown) + several.margins(blind)) < 1e-3
 
 
-def test_verdicts_are_identical(served: ServedModel, local: LocalModel) -> None:
+def test_verdicts_are_identical(served: RemoteModel, local: LocalModel) -> None:
     policy = replace(load_policy(policy_file("world:aligned")), model=None)
     cases = [(f"world:whatsup/{n:04d}", text) for n in range(40, 60) for text in asked(n, many=4)]
     theirs, ours = (Auditor(model, policy).audit_many(cases) for model in (served, local))
@@ -99,7 +99,7 @@ def test_verdicts_are_identical(served: ServedModel, local: LocalModel) -> None:
     assert {verdict.accepted for verdict in ours} == {True, False}
 
 
-def test_prefix_cache_hits_grow_with_probes_per_image(vllm: Vllm, served: ServedModel) -> None:
+def test_prefix_cache_hits_grow_with_probes_per_image(vllm: Vllm, served: RemoteModel) -> None:
     shares: list[float] = []
     for turn, many in enumerate((1, 2, 4, 8)):
         pictures = range(100 + 20 * turn, 120 + 20 * turn)
@@ -119,14 +119,14 @@ def test_prefix_cache_hits_grow_with_probes_per_image(vllm: Vllm, served: Served
     ("request_", "problem"),
     [(Request(None, ("Is the mug on the ball? " * 60,)), "longer than the server takes: start vLLM with a larger --max-model-len")],
 )  # fmt: skip
-def test_a_refusal_says_what_to_change(served: ServedModel, request_: Request, problem: str) -> None:
+def test_a_refusal_says_what_to_change(served: RemoteModel, request_: Request, problem: str) -> None:
     with pytest.raises(RecapError, match=problem):
         served.margins([request_])
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones(vllm: Vllm) -> None:
     with pytest.raises(RecapError, match=r'no model "world-aligne" is served; did you mean "world-aligned"\?'):
-        ServedModel.load(vllm.address[:-1])
+        RemoteModel.load(vllm.address[:-1])
 
 
 def run(vllm: Vllm, folder: Path, name: str, *more: str) -> list[str]:
@@ -152,7 +152,7 @@ def kill_in_the_middle(vllm: Vllm, store: Path, more_than: int) -> int:
 
 
 def test_a_server_killed_in_the_middle_of_a_run_loses_nothing(
-    vllm: Vllm, served: ServedModel, local: LocalModel, tmp_path: Path, recap: Any
+    vllm: Vllm, served: RemoteModel, local: LocalModel, tmp_path: Path, recap: Any
 ) -> None:
     identity = served.identity
     store = tmp_path / "s.db"
@@ -175,7 +175,7 @@ def test_a_server_killed_in_the_middle_of_a_run_loses_nothing(
     assert kept <= summary["cache_hits"] < again < summary["probes"]
     assert stored(store) == summary["probes"]
     # The same server as before, as far as margins are concerned: none was asked for twice.
-    assert ServedModel.load(vllm.address).identity == identity
+    assert RemoteModel.load(vllm.address).identity == identity
     # The table is the one of the local engine, and of a run from the store.
     ours = recap(
         "probe",

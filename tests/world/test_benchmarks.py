@@ -13,9 +13,9 @@ import pytest
 from recap.claims import default_graph
 from recap.world.backgrounds import OUTDOORS
 from recap.world.benchmarks import BENCHMARKS, CHOICES, ELSEWHERE, OPPOSITE, USUAL, benchmark
-from recap.world.lessons import DEVELOPMENT, DEVELOPMENT_BACKGROUNDS, TRAINING
 from recap.world.sample import Setting, sample
 from recap.world.scene import Scenes
+from recap.world.training.lessons import DEVELOPMENT, DEVELOPMENT_BACKGROUNDS, TRAINING
 from recap.world.truth import NO, YES, truth
 
 DIGESTS = {

@@ -11,15 +11,15 @@ import torch
 import transformers
 from safetensors import safe_open
 
-from recap.audit import load_local
 from recap.errors import RecapError
+from recap.models.load import load_model
 from recap.models.local import LocalModel
 from recap.probes import question
 from recap.world.benchmarks import benchmark
 from recap.world.bundled import MODELS, PREFIX, checkpoint_folder, policy_file
-from recap.world.checkpoint import build, write_checkpoint
-from recap.world.pictures import world_picture
-from recap.world.vocabulary import EOS, NO, YES, vocabulary
+from recap.world.scheme import open_image
+from recap.world.training.checkpoint import build, write_checkpoint
+from recap.world.training.vocabulary import EOS, NO, YES, vocabulary
 
 transformers.logging.set_verbosity_error()
 
@@ -85,7 +85,7 @@ def test_it_answers_yes_or_no_and_stops(loaded: tuple[Any, Any, dict[str, Any]])
         asked = question(said.subject, said.relation, said.object)
         content = [{"type": "image"}, {"type": "text", "text": asked}]
         text = processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
-        picture = world_picture(f"world:development/{said.picture:04d}")
+        picture = open_image(f"world:development/{said.picture:04d}")
         inputs = processor(text=text, images=picture, return_tensors="pt", add_special_tokens=False)
         new = model.generate(**inputs, do_sample=False)[0, inputs["input_ids"].shape[1] :].tolist()
         assert len(new) == 2
@@ -97,7 +97,7 @@ def test_it_answers_yes_or_no_and_stops(loaded: tuple[Any, Any, dict[str, Any]])
 
 @bundled
 def test_the_engine_reads_it_by_token_tree(name: str) -> None:
-    model = load_local(PREFIX + name)
+    model = load_model(PREFIX + name)
     assert isinstance(model, LocalModel)
     assert model.way == "tree"
     assert model.difference is not None

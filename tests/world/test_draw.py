@@ -9,12 +9,13 @@ from PIL import Image
 
 from recap.errors import RecapError
 from recap.world.backgrounds import background, draw_background
-from recap.world.batched import Batch, Painter
 from recap.world.benchmarks import ELSEWHERE, USUAL, benchmark
+from recap.world.datasets import picture_name
 from recap.world.draw import BACK, FRONT, MODEL_SIZE, PEOPLE_SIZE, WHOLE, draw, order_of, paint_scene
-from recap.world.pictures import picture_name, world_picture
 from recap.world.sample import Setting, sample
 from recap.world.scene import FIRST, NOTHING, PLACES, SECOND, Kind, Link, Scenes
+from recap.world.scheme import open_image
+from recap.world.training.batched import Batch, Painter
 
 FEW = Setting(backgrounds=(0, 8))
 COUNT = 4 * len(Kind)
@@ -137,8 +138,8 @@ def test_batched_pictures_do_not_depend_on_the_batch(batch: Batch) -> None:
 
 def test_a_picture_by_name_is_the_benchmarks_picture() -> None:
     assert picture_name("gsr", 17) == "world:gsr/0017"
-    assert world_picture("world:gsr/0017").tobytes() == draw(benchmark("gsr").scenes, 17).tobytes()
-    assert world_picture("world:gsr/0017", 200).size == (200, 200)
+    assert open_image("world:gsr/0017").tobytes() == draw(benchmark("gsr").scenes, 17).tobytes()
+    assert open_image("world:gsr/0017", 200).size == (200, 200)
 
 
 @pytest.mark.parametrize(
@@ -151,4 +152,4 @@ def test_a_picture_by_name_is_the_benchmarks_picture() -> None:
 )
 def test_a_wrong_name_is_told_which_ones_there_are(name: str, told: str) -> None:
     with pytest.raises(RecapError, match=told):
-        world_picture(name)
+        open_image(name)

@@ -7,14 +7,14 @@ import pytest
 import torch
 
 from recap.probes import question
-from recap.world import lessons
 from recap.world.draw import paint_scene
-from recap.world.lessons import PAIRS, TRAINING, Asker, Pool, cell_targets, make_pool
 from recap.world.objects import things
 from recap.world.sample import Setting, sample
+from recap.world.training import lessons
+from recap.world.training.lessons import PAIRS, TRAINING, Asker, Pool, cell_targets, make_pool
+from recap.world.training.vocabulary import AFTER, PAD, vocabulary, words_of
+from recap.world.training.vocabulary import YES as YES_WORD
 from recap.world.truth import RELATIONS, YES, truth
-from recap.world.vocabulary import AFTER, PAD, vocabulary, words_of
-from recap.world.vocabulary import YES as YES_WORD
 
 FEW = Setting(backgrounds=(0, 8))
 COUNT = 16

@@ -12,16 +12,16 @@ import transformers
 from PIL import Image
 from safetensors.torch import load_file
 
-from recap.audit import load_local
 from recap.models.contract import Request
+from recap.models.load import load_model
 from recap.models.local import LocalModel
-from recap.world import train
 from recap.world.bundled import MODELS, PREFIX
-from recap.world.lesson_plan import PLANS, Plan, Stage, usual_groups
-from recap.world.lessons import TRAINING, Asker, Pool, make_pool
 from recap.world.sample import Setting
-from recap.world.train import Learner, Training, rate_at, reproducible, save, show
-from recap.world.vocabulary import AFTER, NO, YES, vocabulary
+from recap.world.training import train
+from recap.world.training.lesson_plan import PLANS, Plan, Stage, usual_groups
+from recap.world.training.lessons import TRAINING, Asker, Pool, make_pool
+from recap.world.training.train import Learner, Training, rate_at, reproducible, save, show
+from recap.world.training.vocabulary import AFTER, NO, YES, vocabulary
 
 transformers.logging.set_verbosity_error()
 CPU = torch.device("cpu")
@@ -41,7 +41,7 @@ def pool() -> Pool:
 
 @pytest.fixture(scope="module", params=MODELS)
 def engine(request: pytest.FixtureRequest) -> LocalModel:
-    return load_local(PREFIX + request.param, device="cpu")
+    return load_model(PREFIX + request.param, device="cpu")
 
 
 @pytest.fixture

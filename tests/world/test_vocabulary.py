@@ -15,10 +15,9 @@ from transformers import AutoTokenizer
 from recap.claims import default_graph
 from recap.probes import asked_by, question, ways
 from recap.world.bundled import MODELS, checkpoint_folder, unknown_things
-from recap.world.lesson_plan import usual_groups
 from recap.world.objects import things
-from recap.world.truth import RELATIONS
-from recap.world.vocabulary import (
+from recap.world.training.lesson_plan import usual_groups
+from recap.world.training.vocabulary import (
     AFTER,
     BEFORE,
     BOS,
@@ -34,6 +33,7 @@ from recap.world.vocabulary import (
     vocabulary,
     words_of,
 )  # fmt: skip
+from recap.world.truth import RELATIONS
 
 
 @pytest.fixture(scope="module", params=MODELS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +15,9 @@ from recap.cli.options import (
     Json,
     Patience,
     Plain,
+    PolicyFile,
     Server,
+    Speaker,
     Timeout,
 )
 
@@ -31,25 +32,11 @@ def run(
     question: Annotated[
         str, typer.Argument(metavar="QUESTION", help="A yes/no question about it.", show_default=False)
     ],
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="MODEL",
-            help="A folder, a hub name, or http://host:port/v1#name.",
-            show_default="world:aligned",
-        ),
-    ] = None,
+    model: Speaker = None,
     answer: Annotated[
         str | None, typer.Option(metavar="yes|no", help="The answer to audit.", show_default="the model's own")
     ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            "--policy", "-p", metavar="FILE", help="Policy file.", show_default="the one shipped with a world: model"
-        ),
-    ] = None,
+    policy: PolicyFile = None,
     plain: Plain = False,
     dtype: Dtype = None,
     device: Device = None,
@@ -72,46 +59,44 @@ def run(
     from recap.audit import Auditor
     from recap.claims import load_graph
     from recap.cli.console import notice, print_json
-    from recap.cli.loading import Serving, load_model
+    from recap.cli.loading import load_model
     from recap.errors import RecapError
+    from recap.images import open_image
+    from recap.models.load import default_policy
     from recap.policy import load_policy
-    from recap.world.bundled import DEFAULT, default_policy, is_world
-    from recap.world.pictures import open_any
+    from recap.schemes import DEFAULT_MODEL, scheme_of
 
     relations = load_graph(graph)
     claim = relations.parse(question)
     if answer not in (None, "yes", "no"):
         raise RecapError(f'the answer to audit is "{answer}", but must be "yes" or "no"')
-    open_any(image)
-    name = model or DEFAULT
+    open_image(image)
+    name = model or DEFAULT_MODEL
     if policy is None:
         policy = default_policy(name, graph)
     frozen = load_policy(policy) if policy else None
-    notes = _notes(name, model is None, claim.statement.subject, claim.statement.object) if is_world(name) else []
+    scheme = scheme_of(name)
+    notes = [] if scheme is None else scheme.notes(name, claim.statement)
+    if model is None:
+        notes.insert(0, f"no --model given, so {name} is asked: a small demonstration model of drawn scenes")
     for note in notes:
         notice(note)
-    serving = Serving(server, None, timeout, patience, template)
-    speaker = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain, serving=serving)
+    speaker = load_model(
+        name,
+        dtype=dtype,
+        device=device,
+        attention=attention,
+        plain=plain,
+        server=server,
+        timeout=timeout,
+        patience=patience,
+        template=template,
+    )
     verdict = Auditor(speaker, frozen, relations).audit(image, question, answer)
     if json:
         print_json(verdict.to_json() | {"notes": notes})
     else:
         _show(verdict)
-
-
-def _notes(name: str, unasked: bool, *said: str) -> list[str]:
-    """What somebody should know who asks a demonstration model."""
-    from recap.world.bundled import unknown_things
-    from recap.world.objects import things
-
-    notes: list[str] = []
-    if unasked:
-        notes.append(f"no --model given, so {name} is asked: a small demonstration model of drawn scenes")
-    unknown = unknown_things(*said)
-    if unknown:
-        named = " and ".join(f'"{each}"' for each in unknown)
-        notes.append(f"{name} has never seen {named}, so its answer means nothing; it knows {', '.join(things())}")
-    return notes
 
 
 def _show(verdict: Verdict) -> None:

@@ -40,16 +40,15 @@ def run(
              recap bench --against http://localhost:8000/v1#world-aligned
     """
     from recap.cli.console import notice, print_json
-    from recap.cli.loading import Serving
     from recap.errors import RecapError, did_you_mean
 
     if against is not None:
-        _against(against, 200 if images is None else images, Serving(server, concurrency).given, json)
+        _against(against, 200 if images is None else images, {"server": server, "concurrency": concurrency}, json)
         return
     images = 820 if images is None else images
     try:
-        from recap.models.bench import bench
-        from recap.models.shapes import SHAPES
+        from recap.bench.run import bench
+        from recap.bench.shapes import SHAPES
     except ImportError as error:
         raise RecapError(f"{error.name} is not installed: the bench needs pip install 'recap-vlm[local]'") from None
     if arch not in SHAPES:
@@ -74,12 +73,12 @@ def _against(address: str, images: int, serving: dict[str, Any], json: bool) -> 
     from recap.cli.console import notice, print_json
     from recap.cli.loading import require_local
     from recap.errors import RecapError
-    from recap.models.served import is_served
+    from recap.models.remote import is_remote
 
-    if not is_served(address):
+    if not is_remote(address):
         raise RecapError(f"--against {address}: expected the address of a server, http://host:port/v1#name")
     require_local()
-    from recap.evaluation.against import CHECKPOINT, against
+    from recap.bench.against import CHECKPOINT, against
 
     found = against(address, images, say=notice, **serving)
     if json:

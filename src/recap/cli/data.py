@@ -32,7 +32,7 @@ def list_datasets(json: Json = False) -> None:
     Example: recap data list
     """
     from recap.cli.console import print_json
-    from recap.evaluation.datasets import DATASETS
+    from recap.datasets import DATASETS
     from recap.world.benchmarks import BENCHMARKS
 
     if json:
@@ -75,7 +75,7 @@ def stats(
     """
     from recap.claims import load_graph
     from recap.cli.console import notice, print_json
-    from recap.evaluation.datasets import dataset_stats, load_dataset
+    from recap.datasets import dataset_stats, load_dataset
 
     relations = load_graph(graph)
     loaded = load_dataset(dataset, root, relations)

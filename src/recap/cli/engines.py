@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import typer
 
-from recap.engines import Engine, Here
 from recap.errors import RecapError, did_you_mean
 from recap.models import LikelihoodModel
+from recap.probing import Engine, LocalEngine
 
 ENGINES = ("local", "ray")
 
@@ -36,11 +36,11 @@ class Wanted:
     def open(self, load: Callable[[], LikelihoodModel], served: bool = False) -> Generator[Engine]:
         """The engine with its model loaded: `load` runs wherever the engine needs one. A served model needs no GPU."""
         if self.engine == "local":
-            yield Here(load())
+            yield LocalEngine(load())
             return
-        from recap.engines.cluster import OnRay
-        from recap.engines.session import session
+        from recap.probing.cluster.engine import RayEngine
+        from recap.probing.cluster.session import session
 
         gpus = 0.0 if served and self.gpus is None else self.gpus
         with session(self.address, self.workers, gpus) as pool:
-            yield OnRay(load, pool, lambda said: typer.echo(said, err=True, nl=False))
+            yield RayEngine(load, pool, lambda said: typer.echo(said, err=True, nl=False))

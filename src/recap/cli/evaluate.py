@@ -123,10 +123,10 @@ def _write(result: Evaluation, out: Path) -> None:
 def _report(rows: MarginTable, result: Evaluation, source: Path, out: Path) -> Path:
     """Every experiment of the paper that one table allows, as `recap reproduce` writes them."""
     from recap.cli.console import progress
-    from recap.evaluation.examples import example_cards
-    from recap.evaluation.experiments import EXPERIMENTS
-    from recap.evaluation.report import Report, write_report
-    from recap.evaluation.reproduce import provenance, restated, run_all, table_study, today
+    from recap.paper.examples import example_cards
+    from recap.paper.experiments import EXPERIMENTS
+    from recap.paper.reproduce import provenance, restated, run_all, table_study, today
+    from recap.report import Report, write_report
 
     study = table_study(rows, result)
     with progress("experiments", len(EXPERIMENTS)) as done:

@@ -41,8 +41,8 @@ def run(
     Example: recap data fetch vsr --root data/vsr
     """
     from recap.cli.console import notice
+    from recap.datasets.fetch import Told, fetch_dataset
     from recap.errors import RecapError
-    from recap.evaluation.datasets.fetch import Told, fetch_dataset
 
     folder = root or Path("data") / dataset
     with _bars() as progress:

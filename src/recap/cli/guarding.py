@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from recap.errors import RecapError
-from recap.models.served.address import is_served, parse_address
+from recap.models.remote.address import is_remote, key_in, parse_address
 
 KEY = "RECAP_UPSTREAM_KEY"
 ON_REJECT = ("annotate", "replace")
@@ -25,7 +24,11 @@ def guarding(
         return {}
     if on_reject not in (None, *ON_REJECT):
         raise RecapError(f'--on-reject is "{on_reject}", but must be {" or ".join(ON_REJECT)}')
-    told: dict[str, Any] = {"upstream": _root(upstream), "upstream_key": _key(), "on_reject": on_reject or ON_REJECT[0]}
+    told: dict[str, Any] = {
+        "upstream": _root(upstream),
+        "upstream_key": key_in(KEY),
+        "on_reject": on_reject or ON_REJECT[0],
+    }
     if reject_text is not None:
         if on_reject != "replace":
             raise RecapError("--reject-text belongs to --on-reject replace")
@@ -41,17 +44,9 @@ def _root(upstream: str) -> str:
         address = parse_address(upstream)
     except RecapError:
         address = None
-    if address is None or address.name is not None or not is_served(address.root):
+    if address is None or address.name is not None or not is_remote(address.root):
         raise RecapError(
             "--upstream is the address of a server, http://host:port/v1, without a user, a query or a model's name; "
             f"its key comes from ${KEY}"
         )
     return address.root
-
-
-def _key() -> str | None:
-    """The upstream's key, from the environment alone."""
-    key = os.environ.get(KEY, "").strip()
-    if key and not (key.isascii() and key.isprintable()):
-        raise RecapError(f"${KEY} holds a character that a key cannot have")
-    return key or None

@@ -60,3 +60,19 @@ ChatTemplate = Annotated[
     str | None,
     typer.Option("--template", metavar="PATH", help="Served by SGLang: the checkpoint's folder, for its template."),
 ]
+Speaker = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="A folder, a hub name, or http://host:port/v1#name.",
+        show_default="world:aligned",
+    ),
+]
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--policy", "-p", metavar="FILE", help="Policy file.", show_default="the one shipped with a world: model"
+    ),
+]

@@ -21,13 +21,13 @@ def run(
     """
     from recap.claims import load_graph
     from recap.cli.console import print_json
-    from recap.probes import plan
+    from recap.probes import plan_probes
 
     relations = load_graph(graph)
     claim = relations.parse(text)
     said = claim.statement
     asked = " ".join(text.split()) if said.is_question else None
-    questions = plan(claim, "img", graph=relations, asked=asked).questions()
+    questions = plan_probes(claim, "img", graph=relations, asked=asked).questions()
     family = relations.family_of(said.relation)
     if json:
         print_json(

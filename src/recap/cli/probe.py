@@ -86,11 +86,11 @@ def run(
     from recap.claims import load_graph
     from recap.cli.console import notice, print_json, running
     from recap.cli.engines import Wanted
-    from recap.cli.loading import Serving, load_model
+    from recap.cli.loading import load_model
+    from recap.datasets import load_dataset
+    from recap.datasets.probing import check_pictures, probe_items
     from recap.errors import RecapError, did_you_mean
-    from recap.evaluation.datasets import load_dataset
-    from recap.evaluation.probing import check_pictures, probe_items
-    from recap.models.served import is_served
+    from recap.models.remote import is_remote
     from recap.probes import PROBE_SETS, ways
     from recap.store import Store
     from recap.table import write_table
@@ -107,7 +107,6 @@ def run(
     check_pictures(items)
     folder = images or root or Path(dataset).parent
     kept = Store(store or ":memory:")  # before the model: a wrong file should not cost its loading
-    serving = Serving(server, concurrency, timeout, patience, template)
     load = partial(
         load_model,
         model,
@@ -116,9 +115,13 @@ def run(
         attention=attention,
         plain=plain,
         compiled=compiled,
-        serving=serving,
+        server=server,
+        concurrency=concurrency,
+        timeout=timeout,
+        patience=patience,
+        template=template,
     )
-    with kept, wanted.open(load, is_served(model)) as speaker, running("probes") as done:
+    with kept, wanted.open(load, is_remote(model)) as speaker, running("probes") as done:
         found = probe_items(
             items,
             speaker,

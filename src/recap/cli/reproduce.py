@@ -66,8 +66,8 @@ def run(
     """
     from recap.cli.console import split_names
     from recap.cli.reproducing import Job, list_experiments, reproduce
-    from recap.evaluation.reproduce import chosen
-    from recap.evaluation.suites import suite_named
+    from recap.paper.reproduce import chosen
+    from recap.paper.suites import suite_named
 
     experiments = chosen(split_names(only, context.args))
     if list_:

@@ -13,14 +13,15 @@ import typer
 from recap.cli.console import notice, print_json, progress, running
 from recap.cli.loading import load_model, require_local
 from recap.errors import RecapError, did_you_mean
-from recap.evaluation.examples import example_cards
-from recap.evaluation.experiments import Experiment, Result
-from recap.evaluation.gather import Gathered, gather
-from recap.evaluation.report import Report, write_report
-from recap.evaluation.reproduce import needed, provenance, run_all, today
-from recap.evaluation.suites import Suite
 from recap.files import make_folder
 from recap.models import LikelihoodModel
+from recap.paper.collect import Gathered, gather
+from recap.paper.examples import example_cards
+from recap.paper.experiments import Experiment, Result
+from recap.paper.printed import beside
+from recap.paper.reproduce import needed, provenance, run_all, today
+from recap.paper.suites import PAPER, Suite
+from recap.report import Report, write_report
 from recap.store import Store
 
 
@@ -97,6 +98,7 @@ def _report(job: Job, gathered: Gathered, results: list[tuple[Experiment, Result
         provenance=told,
         examples=example_cards(gathered.study, job.data),
         titles=gathered.study.titles,
+        printed=beside if job.suite is PAPER else lambda _: None,
     )
 
 

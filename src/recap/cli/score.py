@@ -37,7 +37,7 @@ def run(
 
     from recap.claims import load_graph
     from recap.cli.console import notice, split_names, write_lines
-    from recap.risks import compute, offered
+    from recap.risks import compute_risk, offered
     from recap.table import read_table
 
     relations = load_graph(graph)
@@ -48,7 +48,7 @@ def run(
         names, withheld = offered(rows)
         for name, why in withheld.items():
             notice(f"{name} is left out: {why}")
-    columns = {name: compute(rows, name, reference).tolist() for name in names}
+    columns = {name: compute_risk(rows, name, reference).tolist() for name in names}
     records = (
         {
             "id": row.id,

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from recap.cli.options import Attention, Device, Dtype, GraphFile, Plain
+from recap.cli.options import Attention, Device, Dtype, GraphFile, Plain, PolicyFile, Speaker
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 TOKEN = "RECAP_TOKEN"
-WHO = "A folder, a hub name, or http://host:port/v1#name."
 FEWEST = 16
 """characters of a token"""
 
 
 def run(
-    model: Annotated[
-        str | None,
-        typer.Option("--model", "-m", metavar="MODEL", help=WHO, show_default="world:aligned"),
-    ] = None,
-    policy: Annotated[
-        Path | None,
-        typer.Option(
-            "--policy", "-p", metavar="FILE", help="Policy file.", show_default="the one shipped with a world: model"
-        ),
-    ] = None,
+    model: Speaker = None,
+    policy: PolicyFile = None,
     host: Annotated[str, typer.Option(help="Address to listen on. Beyond loopback a token is required.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8765,
     no_token: Annotated[
@@ -88,10 +78,11 @@ def run(
     from recap.cli.loading import load_model
     from recap.cli.serving import listen
     from recap.errors import RecapError
+    from recap.models.load import default_policy
     from recap.policy import load_policy
+    from recap.schemes import DEFAULT_MODEL
     from recap.server.limits import Limits
     from recap.server.service import Service
-    from recap.world.bundled import DEFAULT, default_policy
 
     token = os.environ.get(TOKEN) or None
     if token is not None and len(token) < FEWEST:
@@ -102,7 +93,7 @@ def run(
     limits = Limits(gather=gather)
     if upstream_timeout is not None:
         limits = replace(limits, upstream_seconds=upstream_timeout)
-    name = model or DEFAULT
+    name = model or DEFAULT_MODEL
     chosen = policy or default_policy(name, graph)
     frozen = None if chosen is None else load_policy(chosen)
     speaker = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain)

@@ -11,15 +11,16 @@ from rich.table import Table as Grid
 
 from recap.cli.console import notice, running
 from recap.cli.loading import load_model, require_local
-from recap.evaluation.demo import DATASET, Example, Shown, check_groups, show
-from recap.evaluation.demo_page import demo_page
 from recap.files import make_folder, write_text
 from recap.policy import save_policy
+from recap.report.examples import Example
 from recap.store import Store
 from recap.table import write_table
 from recap.world.bundled import MODELS
+from recap.world.demo import DATASET, Shown, check_groups, show
+from recap.world.demo_page import demo_page
 from recap.world.draw import PEOPLE_SIZE
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 
 COLUMNS = (("coverage", "coverage"), ("acc", "accuracy"), ("hfpr", "H-FPR"), ("hall_auc", "Hall-AUC"))
 EXAMPLES = {"world:aligned": 2, "world:biased": 4}
@@ -94,7 +95,7 @@ def _write(out: Path, shown: Sequence[Shown], command: str) -> Path:
         write_table(each.table.rows, out / f"{stem}.jsonl")
         save_policy(each.policy, out / f"{stem}-policy.json")
         for example in each.examples:
-            world_picture(example.row.image or "", PEOPLE_SIZE).save(pictures / _file(example))
+            open_image(example.row.image or "", PEOPLE_SIZE).save(pictures / _file(example))
     page = out / "demo.html"
     write_text(page, demo_page(shown, command))
     return page

@@ -13,7 +13,7 @@ from recap.evaluation.metrics import METRICS, measure
 from recap.evaluation.result import Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
-from recap.risks import compute, offered, risk_named
+from recap.risks import compute_risk, offered, risk_named
 from recap.statistics import (
     DRAWS,
     Interval,
@@ -100,7 +100,7 @@ def _measure_pool(
     units = [row.unit for row in table.rows]
     sides = [calibration_rows(units, seed) for seed in range(splits)]
     _check_sides(table, sides)
-    fixed = {name: compute(table, name) for name in names if not risk_named(name).calibrated}
+    fixed = {name: compute_risk(table, name) for name in names if not risk_named(name).calibrated}
     scores = Scores.of(table) if level is not None else None
     found: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
     modes: Counter[str] = Counter({IMG: 0, SELECTOR: 0})
@@ -108,7 +108,7 @@ def _measure_pool(
     sizes = {DEPLOYED: len(table)}
     for seed, side in enumerate(sides):
         for name in names:
-            risk = fixed[name] if name in fixed else compute(table, name, calibration=table.where(side))
+            risk = fixed[name] if name in fixed else compute_risk(table, name, calibration=table.where(side))
             sizes[name] = int((~np.isnan(risk)).sum())
             found[name].append(_held_out(risk, side, coverage, table))
         if scores is not None and level is not None:
@@ -158,7 +158,7 @@ def _direct(table: MarginTable) -> dict[str, float]:
 
 
 def _pooled(table: MarginTable, name: str, coverage: float) -> dict[str, float]:
-    risk = compute(table, name)
+    risk = compute_risk(table, name)
     defined = ~np.isnan(risk)
     accepted = accept_lowest(risk[defined], coverage)
     return measure(risk[defined], accepted, table.yes[defined], table.positive[defined])
@@ -169,7 +169,7 @@ def _gains(table: MarginTable, names: Sequence[str], coverage: float, draws: int
 
     Risks that are not defined for every row cannot be paired with confidence, and are left out.
     """
-    risks = {name: compute(table, name) for name in dict.fromkeys([BASELINE, *names])}
+    risks = {name: compute_risk(table, name) for name in dict.fromkeys([BASELINE, *names])}
     risks = {name: risk for name, risk in risks.items() if not np.isnan(risk).any()}
     drawn = resample_metrics(risks, table.yes, table.positive, table.units, coverage, draws)
     point = {name: measure(r, accept_lowest(r, coverage), table.yes, table.positive) for name, r in risks.items()}

@@ -46,7 +46,7 @@ class Drift:
         return f"as in calibration ({told})"
 
 
-class DriftWatch:
+class DriftMonitor:
     """A sliding window over a policy's own risks. Not thread-safe: one watch, one writer."""
 
     def __init__(self, policy: Policy, window: int = WINDOW) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from recap.risks import compute
+from recap.risks import compute_risk
 from recap.table import Bools, Floats, MarginTable
 
 RELATION_RISK = "recap-img"
@@ -32,10 +32,10 @@ class Scores:
 
         `probed` says, from the confidence risks, which rows need a relation risk at all; the others need no probes.
         """
-        confidence = compute(table, "confidence")
+        confidence = compute_risk(table, "confidence")
         needed = np.ones(len(table), dtype=bool) if probed is None else probed(confidence)
         relation = np.full(len(table), np.nan)
-        relation[needed] = compute(table.where(needed), RELATION_RISK) if needed.any() else np.nan
+        relation[needed] = compute_risk(table.where(needed), RELATION_RISK) if needed.any() else np.nan
         return cls(confidence, relation, table.covered, table.yes, table.positive, table.units)
 
     def __len__(self) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from recap.claims import Claim, Graph
-from recap.probes.plan import PROBE_SETS, plan
+from recap.probes.plan import PROBE_SETS, plan_probes
 
 CALLS_PER_PROBE = 2
 
 
 def diagnostic_probes(claims: Sequence[Claim], graph: Graph | None = None) -> int:
     """The size of the complete diagnostic set as the runtime table counts it: every role is a probe of its own."""
-    return sum(len(plan(claim, "diagnostic", graph=graph).roles) for claim in claims if claim.covered)
+    return sum(len(plan_probes(claim, "diagnostic", graph=graph).roles) for claim in claims if claim.covered)
 
 
 def printed_calls(claims: Sequence[Claim], graph: Graph | None = None) -> dict[str, float]:
@@ -37,13 +37,13 @@ def planned_calls(claims: Sequence[Claim], graph: Graph | None = None) -> dict[s
     """Mean likelihood calls per covered statement of each probe set, when every statement is asked by itself."""
     covered = [claim for claim in claims if claim.covered]
     return {
-        name: _mean([CALLS_PER_PROBE * len(plan(claim, name, graph=graph).probes) for claim in covered])
+        name: _mean([CALLS_PER_PROBE * len(plan_probes(claim, name, graph=graph).probes) for claim in covered])
         for name in PROBE_SETS
     }
 
 
 def _direct_is_claim(claim: Claim, graph: Graph | None) -> bool:
-    roles = plan(claim, "img", graph=graph).roles
+    roles = plan_probes(claim, "img", graph=graph).roles
     direct = next(role.probe for role in roles if role.kind == "direct")
     return any(role.probe == direct for role in roles if role.kind == "claim")
 

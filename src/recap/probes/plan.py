@@ -84,7 +84,7 @@ class Plan:
         }
 
 
-def plan(
+def plan_probes(
     claim: Claim, probes: str = "img", *, graph: Graph | None = None, asked: str | None = None, wrapper: str = "plain"
 ) -> Plan:
     """The probes of one claim. `asked` is the direct question in the asker's own words, if it has some.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from recap.claims import Claim, Graph
-from recap.probes import Plan, Probe, View, merge_by_image, plan
+from recap.probes import Plan, Probe, View, merge_by_image, plan_probes
 
 TEXT_QUESTIONS = 16
 """questions without a picture that share a tree"""
@@ -70,7 +70,7 @@ def plan_job(
     asked: Sequence[Asked], probes: str, size: Size, budget: int, graph: Graph | None = None, wrapper: str = "plain"
 ) -> Job:
     """Merge the plans of all statements per picture, and cut them into batches of at most `budget` tokens."""
-    plans = tuple(plan(each.claim, probes, graph=graph, asked=each.question, wrapper=wrapper) for each in asked)
+    plans = tuple(plan_probes(each.claim, probes, graph=graph, asked=each.question, wrapper=wrapper) for each in asked)
     merged = merge_by_image(plans, [each.image for each in asked])
     entries = [*_with_pictures(merged), *_without(merged)]
     return Job(tuple(asked), plans, tuple(_batches(entries, size, budget)))

@@ -36,7 +36,7 @@ def risk_named(name: str) -> Risk:
     return known[name]
 
 
-def compute(table: MarginTable, name: str, calibration: MarginTable | None = None) -> Floats:
+def compute_risk(table: MarginTable, name: str, calibration: MarginTable | None = None) -> Floats:
     """The risk of every row; NaN where it is not defined: outside the graph, or in families it says nothing about.
 
     A calibrated risk takes its CDFs from `calibration`, or from the table itself where none is given; a fitted one

@@ -13,30 +13,30 @@ from starlette.exceptions import HTTPException
 import recap
 from recap.claims import NoRelationError
 from recap.errors import RecapError
-from recap.server.gathering import BusyError, ClosingError, Gatherer
+from recap.server.batching import Batcher, BusyError, ClosingError
 from recap.server.guard import Guard
+from recap.server.metrics import Metrics
 from recap.server.page import add_page, draw_ahead
 from recap.server.routes import add_audits, add_telling
 from recap.server.security import Gate
 from recap.server.service import Service
 from recap.server.timing import Timed
-from recap.server.watching import Watch
 
 RETRY_AFTER = "1"
 
 
 def create_app(service: Service) -> FastAPI:
     """The application for one auditor."""
-    watch = Watch(service.auditor.policy)
-    gatherer = Gatherer(service.auditor, service.limits, watch.took_turn)
-    guard = None if service.upstream is None else Guard(service.upstream, service, gatherer, watch)
+    metrics = Metrics(service.auditor.policy)
+    batcher = Batcher(service.auditor, service.limits, metrics.took_turn)
+    guard = None if service.upstream is None else Guard(service.upstream, service, batcher, metrics)
 
     @asynccontextmanager
     async def running(_app: FastAPI) -> AsyncGenerator[None]:
-        await gatherer.start()
+        await batcher.start()
         draw_ahead()
         yield
-        await gatherer.close()
+        await batcher.close()
         if guard is not None:
             await guard.close()
 
@@ -49,21 +49,21 @@ def create_app(service: Service) -> FastAPI:
         redoc_url=None,
         openapi_url="/v1/openapi.json",
     )
-    app.state.watch, app.state.gatherer, app.state.service = watch, gatherer, service
+    app.state.metrics = metrics
     app.add_middleware(Gate, service=service)  # type: ignore[arg-type]
-    app.add_middleware(Timed, watch=watch)  # type: ignore[arg-type]
-    _errors(app, watch)
-    add_audits(app, service, gatherer, watch)
-    add_telling(app, service, gatherer, watch)
+    app.add_middleware(Timed, metrics=metrics)  # type: ignore[arg-type]
+    _errors(app, metrics)
+    add_audits(app, service, batcher, metrics)
+    add_telling(app, service, batcher, metrics)
     if guard is not None:
         guard.add(app)
     add_page(app, service)
     return app
 
 
-def _errors(app: FastAPI, watch: Watch) -> None:
+def _errors(app: FastAPI, metrics: Metrics) -> None:
     def told(status: int, why: str, headers: dict[str, str] | None = None) -> JSONResponse:
-        watch.refused.labels(str(status)).inc()
+        metrics.refused.labels(str(status)).inc()
         return JSONResponse({"error": " ".join(why.split())[:400]}, status, headers=headers)
 
     @app.exception_handler(RecapError)

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from recap.claims import Graph, NoRelationError
 from recap.errors import RecapError
-from recap.server.events import DONE, data_of
 from recap.server.images import Shown, picture_from_text
 from recap.server.limits import Limits
+from recap.server.sse import DONE, data_of
 
 HEAD = 200
 """characters of an answer that are looked at"""

@@ -15,17 +15,16 @@ from anyio import CancelScope
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from recap.audit import BY_CONFIDENCE
 from recap.errors import RecapError
+from recap.server.annotation import PENDING, Annotation, annotated, audit_event, problem, replaced, rewritten
+from recap.server.batching import Batcher, BusyError, Case, ClosingError
 from recap.server.chat import Asked, Heard, NotOursError, read_answer, read_request, yes_or_no
-from recap.server.events import DONE, END, data_of, event_of, events
 from recap.server.examples import CHAT as CHAT_EXAMPLE
-from recap.server.gathering import BusyError, Case, ClosingError, Gatherer
+from recap.server.metrics import Metrics, family_and_witness
 from recap.server.security import Receive, Scope, Send
 from recap.server.service import Service
-from recap.server.telling import PENDING, Told, annotated, audit_event, problem, replaced, rewritten
+from recap.server.sse import DONE, END, data_of, event_of, events
 from recap.server.upstream import Upstream, UpstreamError, returned
-from recap.server.watching import Watch, family_and_witness
 
 T = TypeVar("T")
 
@@ -47,8 +46,8 @@ ANYTHING = {
 class Guard:
     """Stands before one upstream."""
 
-    def __init__(self, root: str, service: Service, gatherer: Gatherer, watch: Watch) -> None:
-        self.service, self.gatherer, self.watch = service, gatherer, watch
+    def __init__(self, root: str, service: Service, batcher: Batcher, metrics: Metrics) -> None:
+        self.service, self.batcher, self.metrics = service, batcher, metrics
         self.upstream = Upstream(root, service)
 
     async def close(self) -> None:
@@ -80,8 +79,8 @@ class Guard:
             return Response(status_code=GONE)
 
     def _failed(self, error: UpstreamError) -> Response:
-        self.watch.refused.labels(str(error.status)).inc()
-        told = self._counted(Told("skipped", str(error)))
+        self.metrics.refused.labels(str(error.status)).inc()
+        told = self._counted(Annotation("skipped", str(error)))
         retry = {"retry-after": "1"} if error.status == 503 else {}
         return JSONResponse(problem(error), error.status, headers=told.headers | retry)
 
@@ -173,10 +172,10 @@ class Guard:
             found.insert(end, audit_event(told, heard.stamp))
         return Response(b"".join(found), answer.status_code, returned(answer) | told.headers)
 
-    def _replaces(self, told: Told) -> bool:
+    def _replaces(self, told: Annotation) -> bool:
         return told.accepted is False and self.service.on_reject == "replace"
 
-    async def _told(self, asked: Asked | NotOursError, said: Callable[[], str]) -> Told:
+    async def _told(self, asked: Asked | NotOursError, said: Callable[[], str]) -> Annotation:
         """The verdict on what the upstream said, or why there is none."""
         try:
             if isinstance(asked, NotOursError):
@@ -186,32 +185,33 @@ class Guard:
                 raise NotOursError("the upstream's answer does not begin with yes or no")
             return self._counted(await self._audited(Case(asked.picture, asked.question, answer)))
         except NotOursError as error:
-            return self._counted(Told("skipped", str(error)))
+            return self._counted(Annotation("skipped", str(error)))
 
-    async def _audited(self, case: Case) -> Told:
+    async def _audited(self, case: Case) -> Annotation:
         try:
-            (found,) = await self.gatherer.audit([case])
+            (found,) = await self.batcher.audit([case])
         except (BusyError, ClosingError) as error:
             raise NotOursError(str(error)) from None
         if isinstance(found, RecapError):
             # Its words may name the model's address.
             raise NotOursError("the audit could not be made")
-        if found.mode in BY_CONFIDENCE and ((found.row.direct.image or 0.0) >= 0) != (case.answer == "yes"):
+        if found.foreign:
             # |margin| speaks for the auditing model's own answer; for another one it says nothing.
             raise NotOursError("confidence alone could speak, and it is confidence in the other answer")
-        self.watch.audited(found, *family_and_witness(found, self.service.auditor))
-        word = "uncalibrated" if found.accepted is None else "accepted" if found.accepted else "rejected"
-        return Told(word, found.reason, found.answer, found.accepted, found.risk, found.threshold, found.mode)
+        self.metrics.audited(found, *family_and_witness(found, self.service.auditor))
+        return Annotation(
+            found.word, found.reason, found.answer, found.accepted, found.risk, found.threshold, found.mode
+        )
 
-    def _counted(self, told: Told) -> Told:
-        self.watch.guarded.labels(told.word).inc()
+    def _counted(self, told: Annotation) -> Annotation:
+        self.metrics.guarded.labels(told.word).inc()
         return told
 
 
 class Streamed(StreamingResponse):
     """A stream that ends with its reader: who hangs up here hangs up on the upstream too."""
 
-    def __init__(self, answer: httpx.Response, content: AsyncGenerator[bytes], told: Told) -> None:
+    def __init__(self, answer: httpx.Response, content: AsyncGenerator[bytes], told: Annotation) -> None:
         super().__init__(content, answer.status_code, returned(answer) | told.headers)
         self.answer, self.content = answer, content
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from PIL import Image
 
 from recap.errors import RecapError
-from recap.models.pictures import open_picture
+from recap.images import open_image, open_picture
+from recap.schemes import scheme_of
 from recap.server.limits import Limits
-from recap.world.bundled import is_world
-from recap.world.pictures import world_picture
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 """what people take and share; Pillow's odder decoders stay closed to strangers"""
@@ -33,8 +32,8 @@ class Shown:
 
 def picture_from_text(text: str, limits: Limits) -> Shown:
     """A picture given as base64, as a data: URL, or as the name of a scene in the box."""
-    if is_world(text[:16]):
-        return Shown(world_picture(text), text)
+    if scheme_of(text[:16]) is not None:
+        return Shown(open_image(text), text)
     return picture_from_bytes(decoded(text, limits), limits)
 
 

@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 from recap.server.schema import Problem, SceneShown, ScenesShown
 from recap.server.security import PAGE_FILES
 from recap.server.service import Service
-from recap.world.bundled import is_world
+from recap.world.bundled import PREFIX
 from recap.world.objects import things
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 
 HTML, CSS, SCRIPT, SVG = "text/html", "text/css", "text/javascript", "image/svg+xml"
 FILES = {
@@ -36,7 +36,7 @@ FILES = {
     "words.js": SCRIPT,
     "icon.svg": SVG,
 }
-PALETTE = "evaluation/charts/palette.css"
+PALETTE = "report/charts/palette.css"
 """the page wears the colours of the reports, from the very same file"""
 BRIEFLY, LONGER = {"cache-control": "private, max-age=60"}, {"cache-control": "private, max-age=3600"}
 PICTURE_SIZE = 480
@@ -82,7 +82,7 @@ def draw_ahead() -> None:
 def _scenes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/scenes", summary="Scenes in the box, with things to ask")
     async def offered() -> ScenesShown:
-        at_home = is_world(service.model)
+        at_home = service.model.startswith(PREFIX)
         return ScenesShown(
             model=service.model,
             at_home=at_home,
@@ -115,5 +115,5 @@ def scenes() -> dict[str, SceneShown]:
 def scene_picture(name: str) -> bytes:
     """A scene as a PNG file. Only names of `scenes` come here, so that a handful is all that is ever kept."""
     told = io.BytesIO()
-    world_picture(name, PICTURE_SIZE).save(told, "PNG")
+    open_image(name, PICTURE_SIZE).save(told, "PNG")
     return told.getvalue()

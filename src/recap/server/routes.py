@@ -13,10 +13,11 @@ from starlette.exceptions import HTTPException
 
 from recap.audit import Verdict
 from recap.errors import RecapError
-from recap.probes import plan
-from recap.server.gathering import Case, Gatherer
+from recap.probes import plan_probes
+from recap.server.batching import Batcher, Case
 from recap.server.images import picture_from_bytes, picture_from_text
 from recap.server.limits import Limits
+from recap.server.metrics import Metrics, family_and_witness
 from recap.server.schema import (
     AuditRequest,
     AuditResponse,
@@ -29,7 +30,6 @@ from recap.server.schema import (
     Standing,
 )
 from recap.server.service import Service
-from recap.server.watching import Watch, family_and_witness
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": about}
@@ -63,18 +63,18 @@ BODY = {
 }
 
 
-def add_audits(app: FastAPI, service: Service, gatherer: Gatherer, watch: Watch) -> None:
+def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics) -> None:
     """`/v1/audit`, one answer or many."""
     limits = service.limits
 
     async def audited(cases: list[Case]) -> list[AuditResponse | Problem]:
-        found = await gatherer.audit(cases)
+        found = await batcher.audit(cases)
         told: list[AuditResponse | Problem] = []
         for each in found:
             if isinstance(each, RecapError):
                 told.append(Problem(error=str(each)))
             else:
-                watch.audited(each, *family_and_witness(each, service.auditor))
+                metrics.audited(each, *family_and_witness(each, service.auditor))
                 told.append(response(each, service))
         return told
 
@@ -116,9 +116,11 @@ def add_audits(app: FastAPI, service: Service, gatherer: Gatherer, watch: Watch)
         return BatchResponse(verdicts=[next(found) if each is None else each for each in verdicts])
 
 
-def add_telling(app: FastAPI, service: Service, gatherer: Gatherer, watch: Watch) -> None:
+def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics) -> None:
     """What machines ask: `/v1/parse`, `/v1/policy`, `/healthz`, `/readyz`, `/metrics`."""
-    auditor = service.auditor
+    auditor, quantiles = service.auditor, None
+    if auditor.policy is not None and auditor.policy.reference is not None:
+        quantiles = [float(auditor.policy.threshold_at(share / 100) or 0.0) for share in range(1, 101)]
 
     @app.post("/v1/parse", responses=PROBLEMS, summary="The claim that a text makes")
     async def parse(given: ParseRequest) -> dict[str, Any]:
@@ -131,7 +133,7 @@ def add_telling(app: FastAPI, service: Service, gatherer: Gatherer, watch: Watch
             "claim": claim.relation,
             "swapped": claim.swapped,
             "covered": claim.covered,
-            "questions": plan(claim, graph=auditor.graph).questions(),
+            "questions": plan_probes(claim, graph=auditor.graph).questions(),
         }
 
     @app.get("/v1/policy", summary="The policy in force, and whether it still fits")
@@ -139,9 +141,6 @@ def add_telling(app: FastAPI, service: Service, gatherer: Gatherer, watch: Watch
         frozen = auditor.policy
         if frozen is None:
             raise HTTPException(404, "nothing is calibrated: audits tell the evidence alone")
-        quantiles = None
-        if frozen.reference is not None:
-            quantiles = [float(frozen.threshold_at(share / 100) or 0.0) for share in range(1, 101)]
         return PolicyShown(
             mode=frozen.mode,
             coverage=frozen.coverage,
@@ -150,7 +149,7 @@ def add_telling(app: FastAPI, service: Service, gatherer: Gatherer, watch: Watch
             model=service.model,
             calibrated_on=vars(frozen.counts),
             quantiles=quantiles,
-            drift=watch.drifted(),
+            drift=metrics.drifted(),
         )
 
     @app.get("/healthz", summary="Whether the process lives", response_class=Response)
@@ -159,12 +158,12 @@ def add_telling(app: FastAPI, service: Service, gatherer: Gatherer, watch: Watch
 
     @app.get("/readyz", summary="Whether audits are taken", response_class=Response)
     async def readyz() -> Response:
-        closing = service.leaving.is_set() or gatherer.closing
+        closing = service.leaving.is_set() or batcher.closing
         return Response("closing\n" if closing else "ready\n", 503 if closing else 200)
 
     @app.get("/metrics", summary="Counters for Prometheus", response_class=Response)
-    async def metrics() -> Response:
-        return Response(watch.exposition(gatherer.waiting), media_type="text/plain; version=0.0.4")
+    async def exposition() -> Response:
+        return Response(metrics.exposition(batcher.waiting), media_type="text/plain; version=0.0.4")
 
 
 async def _uploaded(request: Request, service: Service) -> Case:

@@ -71,12 +71,9 @@ class Gate:
                 receive, dressed, 401, "a token is required: Authorization: Bearer …", ("www-authenticate", "Bearer")
             )
             return
-        stated = headers.get(b"content-length", b"0")
-        if not stated.isdigit() or int(stated) > self.limits.body_bytes:
-            await _refuse(receive, dressed, 413, f"the body may have at most {self.limits.body_bytes >> 20} MiB")
-            return
         try:
-            body = await asyncio.wait_for(self._body(receive), self.limits.body_seconds)
+            stated = headers.get(b"content-length", b"0")
+            body = await asyncio.wait_for(self._body(stated, receive), self.limits.body_seconds)
         except TimeoutError:
             await _refuse(receive, dressed, 408, "the body did not arrive in time")
             return
@@ -102,7 +99,9 @@ class Gate:
         kind, _, given = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
         return kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self.token.encode())
 
-    async def _body(self, receive: Receive) -> bytes:
+    async def _body(self, stated: bytes, receive: Receive) -> bytes:
+        if not stated.isdigit() or int(stated) > self.limits.body_bytes:
+            raise _TooLargeError
         parts: list[bytes] = []
         size = 0
         while True:

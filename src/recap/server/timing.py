@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 
+from recap.server.metrics import Metrics
 from recap.server.security import App, Receive, Scope, Send
-from recap.server.watching import Watch
 
 
 class Timed:
     """Observes every request, from its head to the last byte of its answer."""
 
-    def __init__(self, app: App, watch: Watch) -> None:
-        self.app, self.watch = app, watch
+    def __init__(self, app: App, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One connection."""
@@ -24,4 +24,4 @@ class Timed:
             await self.app(scope, receive, send)
         finally:
             path = getattr(scope.get("route"), "path", "other")
-            self.watch.seconds.labels(path).observe(time.perf_counter() - start)
+            self.metrics.seconds.labels(path).observe(time.perf_counter() - start)

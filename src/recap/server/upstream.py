@@ -9,7 +9,7 @@ import httpx
 
 import recap
 from recap.errors import RecapError
-from recap.models.served.address import Address, is_loopback
+from recap.models.remote.address import Address, is_loopback
 from recap.server.limits import Limits
 from recap.server.security import Scope
 from recap.server.service import Service

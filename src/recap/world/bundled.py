@@ -13,12 +13,6 @@ MODELS = {
     "aligned": "trained on as many yes as no answers",
     "biased": "trained likewise for a while, then on answers that are nearly all yes, as captions do to real models",
 }
-DEFAULT = "world:aligned"
-
-
-def is_world(name: str) -> bool:
-    """Whether a name means something of the embedded world."""
-    return name.startswith(PREFIX)
 
 
 def checkpoint_folder(name: str) -> Path:
@@ -35,11 +29,6 @@ def checkpoint_folder(name: str) -> Path:
 def policy_file(name: str) -> Path:
     """The policy that was calibrated for a bundled model, on `world:calibration`."""
     return checkpoint_folder(name) / "record" / "policy.json"
-
-
-def default_policy(model: str, graph: str | Path | None) -> Path | None:
-    """The policy to use where none is given: a bundled model's own, unless a graph of one's own is."""
-    return policy_file(model) if is_world(model) and graph is None else None
 
 
 def unknown_things(*names: str) -> list[str]:

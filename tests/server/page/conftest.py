@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recap.world.pictures import world_picture
+from recap.world.scheme import open_image
 from tests.server.running import serving
 
 if TYPE_CHECKING:
@@ -43,5 +43,5 @@ def picture() -> bytes:
     from tests.server.page.browsing import SCENE
 
     held = io.BytesIO()
-    world_picture(SCENE).save(held, "PNG")
+    open_image(SCENE).save(held, "PNG")
     return held.getvalue()

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import socket
-import threading
-import time
-from collections.abc import Generator
 from dataclasses import replace
 
 import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed: pip install 'recap-vlm[dev]'")
 
-import uvicorn
-from fastapi import FastAPI
 from playwright.sync_api import Browser, expect
 
 from recap.audit import Auditor
 from recap.models.local import LocalModel
+from recap.schemes import DEFAULT_MODEL
 from recap.server.app import create_app
 from recap.server.service import Service
-from recap.world.bundled import DEFAULT, checkpoint_folder
+from recap.world.bundled import checkpoint_folder
 from tests.server.page.browsing import FINE, visiting
+from tests.server.upstream import served
 
 pytestmark = pytest.mark.page
 
@@ -32,27 +27,11 @@ TOKEN = "sesame-sesame-sesame"
 
 @pytest.fixture(scope="module")
 def auditor() -> Auditor:
-    return Auditor.load(DEFAULT)
-
-
-@contextlib.contextmanager
-def listening(app: FastAPI) -> Generator[str]:
-    with socket.socket() as door:
-        door.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]}, daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.02)
-        try:
-            yield f"http://127.0.0.1:{door.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(30)
+    return Auditor.load(DEFAULT_MODEL)
 
 
 def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Browser, auditor: Auditor) -> None:
-    with listening(create_app(Service(auditor, token=TOKEN))) as url, visiting(browser, url) as visit:
+    with served(create_app(Service(auditor, token=TOKEN))) as url, visiting(browser, url) as visit:
         page = visit.page
         page.goto(url + "/")
         field = page.get_by_label("This server asks for a token.")
@@ -79,7 +58,7 @@ def test_a_token_is_asked_for_and_kept_in_memory_only(browser: Browser, auditor:
 
 def test_without_a_policy_there_is_the_evidence(browser: Browser, auditor: Auditor) -> None:
     bare = Auditor(auditor.model, None, auditor.graph)
-    with listening(create_app(Service(bare))) as url, visiting(browser, url) as visit:
+    with served(create_app(Service(bare))) as url, visiting(browser, url) as visit:
         page = visit.open()
         visit.ask(FINE)
         expect(page.locator("#chip")).to_have_text("○ not calibrated")
@@ -94,7 +73,7 @@ def test_without_a_policy_there_is_the_evidence(browser: Browser, auditor: Audit
 def test_without_calibration_risks_there_is_no_slider(browser: Browser, auditor: Auditor) -> None:
     assert auditor.policy is not None
     older = Auditor(auditor.model, replace(auditor.policy, reference=None), auditor.graph)
-    with listening(create_app(Service(older))) as url, visiting(browser, url) as visit:
+    with served(create_app(Service(older))) as url, visiting(browser, url) as visit:
         page = visit.open()
         visit.ask(FINE)
         expect(page.locator("#chip")).to_contain_text("accepted")
@@ -104,19 +83,19 @@ def test_without_calibration_risks_there_is_no_slider(browser: Browser, auditor:
 
 def test_a_drift_is_warned_of(browser: Browser, auditor: Auditor) -> None:
     app = create_app(Service(auditor))
-    with listening(app) as url, visiting(browser, url) as visit:
+    with served(app) as url, visiting(browser, url) as visit:
         page = visit.open()
         expect(page.locator("#drift")).to_have_text("Drift: too few answers to tell (0 of 50).")
         for _ in range(80):
-            app.state.watch.drift.observe(1.0, False)
+            app.state.metrics.drift.observe(1.0, False)
         visit.ask(FINE)
         expect(page.locator("#drift.moved")).to_contain_text("⚠ Drift: risks have moved away from calibration")
         assert visit.axe() == []
 
 
 def test_to_another_model_the_scenes_are_only_drawings(browser: Browser) -> None:
-    model = LocalModel.load(str(checkpoint_folder(DEFAULT)), called="someone/other-model", dtype="float32")
-    with listening(create_app(Service(Auditor(model)))) as url, visiting(browser, url) as visit:
+    model = LocalModel.load(str(checkpoint_folder(DEFAULT_MODEL)), called="someone/other-model", dtype="float32")
+    with served(create_app(Service(Auditor(model)))) as url, visiting(browser, url) as visit:
         page = visit.open()
         expect(page.locator("#note")).to_contain_text("These scenes are drawings")
         visit.ask(FINE)
@@ -125,7 +104,7 @@ def test_to_another_model_the_scenes_are_only_drawings(browser: Browser) -> None
 
 
 def test_things_that_a_small_model_never_saw_are_named(browser: Browser, auditor: Auditor) -> None:
-    with listening(create_app(Service(auditor))) as url, visiting(browser, url) as visit:
+    with served(create_app(Service(auditor))) as url, visiting(browser, url) as visit:
         page = visit.open()
         visit.ask("Is the zebra to the left of the crate?")
         expect(page.locator("#aside")).to_contain_text("never seen a zebra")
@@ -133,7 +112,7 @@ def test_things_that_a_small_model_never_saw_are_named(browser: Browser, auditor
 
 def test_the_json_of_the_command_line_is_shown(browser: Browser, auditor: Auditor) -> None:
     verdict = auditor.audit("world:whatsup/0032", FINE)
-    with listening(create_app(Service(auditor))) as url, visiting(browser, url) as visit:
+    with served(create_app(Service(auditor))) as url, visiting(browser, url) as visit:
         page = visit.open()
         visit.paste(json.dumps(verdict.to_json()))
         visit.answered(FINE)
@@ -143,7 +122,7 @@ def test_the_json_of_the_command_line_is_shown(browser: Browser, auditor: Audito
 
 
 def test_a_server_that_has_gone_is_said_so(browser: Browser, auditor: Auditor) -> None:
-    with listening(create_app(Service(auditor))) as url, visiting(browser, url) as visit:
+    with served(create_app(Service(auditor))) as url, visiting(browser, url) as visit:
         page = visit.open()
         page.context.set_offline(True)
         page.get_by_role("button", name="Ask", exact=True).click()

@@ -19,7 +19,8 @@ from playwright.sync_api import Page, expect
 
 from recap.audit import replay
 from recap.policy import load_policy
-from recap.world.bundled import DEFAULT, policy_file
+from recap.schemes import DEFAULT_MODEL
+from recap.world.bundled import policy_file
 from tests.server.page.browsing import CAUGHT, FINE, SCENE, SCENES, Visit
 
 pytestmark = pytest.mark.page
@@ -178,7 +179,7 @@ def test_the_downloaded_trail_gives_the_verdict_again(visit: Visit, tmp_path: Pa
     assert started.value.suggested_filename == "recap-is-the-crate-below-the-suitcase.json"
     started.value.save_as(tmp_path / "trail.json")
     trail = json.loads((tmp_path / "trail.json").read_text("utf-8"))
-    again = replay(trail, load_policy(policy_file(DEFAULT)))
+    again = replay(trail, load_policy(policy_file(DEFAULT_MODEL)))
     assert (again.accepted, again.risk, again.reason) == (False, trail["risk"], trail["reason"])
 
 

@@ -1,0 +1,145 @@
+"""The bundled checkpoint in three ways, on the same pictures and questions: as token trees, unshared, and served."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
+
+from PIL.Image import Image
+
+from recap.claims import default_graph
+from recap.datasets import load_dataset
+from recap.errors import RecapError
+from recap.images import open_image
+from recap.models import LikelihoodModel, Request
+from recap.models.load import load_model
+from recap.models.local import LocalModel
+from recap.models.prompt import Prompted
+from recap.models.remote.metrics import PrefixCache, prefix_cache
+from recap.probing import Asked, Ran, plan_job, run_job
+from recap.store import Store
+
+CHECKPOINT, DATASET = "world:aligned", "world:whatsup"
+WARM = 8
+"""pictures that are asked about before the clock runs; others than those that count"""
+ROUNDS = 3
+"""the fastest counts: what else a machine does makes a round slower, never faster"""
+SAME = 0.05
+"""margins of one checkpoint differ by rounding only, whoever computes them"""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One way, measured."""
+
+    way: str
+    probes: int
+    seconds: float
+    forwards: int
+    """forwards run, or requests sent"""
+    largest_difference: float
+    """from the token tree's margins"""
+    from_prefix_cache: float | None = None
+    """share of the prompt tokens, where a server says"""
+
+    @property
+    def rate(self) -> float:
+        """Probes per second."""
+        return self.probes / self.seconds
+
+    def to_json(self) -> dict[str, Any]:
+        """As `recap bench --against --json` prints it."""
+        return asdict(self) | {"probes_per_second": self.rate}
+
+
+class Unshared:
+    """A local model that is given every probe as a row of its own, image tokens and all: batched, nothing shared."""
+
+    def __init__(self, local: LocalModel) -> None:
+        self.local = local
+        self.identity = replace(local.identity, scoring="unshared")
+        self.way, self.tokens, self.forwards = "batched without sharing", local.tokens, 0
+
+    def size(self, image: tuple[int, int] | None, questions: int) -> int:
+        """As many whole prompts as there are questions."""
+        return questions * self.local.size(image, 1)
+
+    def prepare(self, requests: Sequence[Request]) -> Prompted:
+        """Each question beside its own copy of the picture."""
+        alone = [Request(request.image, (question,)) for request in requests for question in request.questions]
+        return self.local.prompter.together(alone)
+
+    def margins(self, requests: Sequence[Request], prepared: Prompted | None = None) -> list[list[float]]:
+        """One forward for the batch."""
+        self.forwards += 1
+        found = iter(self.local.scorer.tree(prepared or self.prepare(requests)))
+        return [[next(found)[0] for _ in request.questions] for request in requests]
+
+
+def against(
+    address: str, images: int, rounds: int = ROUNDS, say: Callable[[str], None] = lambda _: None, **serving: Any
+) -> tuple[Timed, Timed, Timed]:
+    """Time all three in turn, the fastest round of each. The server is expected to serve `world:aligned`."""
+    items = load_dataset(DATASET).items
+    names = list(dict.fromkeys(item.unit for item in items))
+    if not 1 <= images <= len(names) - WARM:
+        raise RecapError(f"images is {images}; between 1 and {len(names) - WARM} can be asked about")
+    served = load_model(address, say=say, **serving)
+    local = cast(LocalModel, load_model(CHECKPOINT))
+    asked = [
+        Asked(item.id, default_graph().claim(item.statement), item.image or "", item.unit)
+        for item in items
+        if item.unit in set(names[: images + WARM])
+    ]
+    models: list[LikelihoodModel] = [local, Unshared(local), served]
+    timed: list[list[Timed]] = []
+    for number in range(rounds):
+        say(f"round {number + 1} of {rounds}: {4 * images} statements on {images} pictures, in three ways")
+        timed.append(_round(models, asked, address))
+    tree, unshared, other = (
+        replace(min(ways, key=lambda way: way.seconds), largest_difference=max(way.largest_difference for way in ways))
+        for ways in zip(*timed, strict=True)
+    )
+    if other.largest_difference > SAME:
+        say(f"margins differ by up to {other.largest_difference:.2g}: the server does not serve {CHECKPOINT} in fp32")
+    return tree, unshared, other
+
+
+def _round(models: Sequence[LikelihoodModel], asked: Sequence[Asked], address: str) -> list[Timed]:
+    """Each model on the same pictures, which no server has seen before."""
+    warm, counted = asked[-4 * WARM :], asked[: -4 * WARM]
+    pictures = {name: _fresh(open_image(name)) for name in dict.fromkeys(each.image for each in asked)}
+
+    def run(model: LikelihoodModel, which: Sequence[Asked]) -> Ran:
+        def size(image: str | None, questions: int) -> int:
+            return model.size(None if image is None else pictures[image].size, questions)
+
+        with Store(":memory:") as store:
+            return run_job(plan_job(which, "img", size, model.tokens), model, store, pictures.__getitem__)
+
+    found: list[Timed] = []
+    truth: Ran | None = None
+    for model in models:
+        run(model, warm)
+        before = prefix_cache(address)
+        ran = run(model, counted)
+        after = prefix_cache(address)
+        truth = truth or ran
+        difference = max(abs(ran.margins[probe] - margin) for probe, margin in truth.margins.items())
+        way = "token tree" if model.way == "tree" else model.way
+        share = _share(before, after) if model is models[-1] else None
+        found.append(Timed(way, ran.computed, ran.seconds, ran.forwards, difference, share))
+    return found
+
+
+def _fresh(picture: Image) -> Image:
+    """With a chance pixel in the corner: a server that was asked about it before must not know it already."""
+    red, green, blue = (random.randrange(256) for _ in range(3))
+    picture.putpixel((0, 0), (red, green, blue))
+    return picture
+
+
+def _share(before: PrefixCache | None, after: PrefixCache | None) -> float | None:
+    return None if before is None or after is None else after.since(before).share

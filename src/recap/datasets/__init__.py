@@ -1,0 +1,73 @@
+"""Datasets: the benchmarks of the paper read from their official files, and a plain JSONL of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from recap.claims import Graph
+from recap.datasets.gsr import load_gsr
+from recap.datasets.item import Dataset, Item, Loaded
+from recap.datasets.own import load_own
+from recap.datasets.shared import without_shared
+from recap.datasets.stats import dataset_stats
+from recap.datasets.vsr import load_vsr
+from recap.datasets.whatsup import load_whatsup
+from recap.errors import RecapError, did_you_mean
+from recap.schemes import scheme_of
+
+DATASETS = {
+    dataset.name: dataset
+    for dataset in (
+        Dataset(
+            "vsr",
+            "Visual Spatial Reasoning, random test split: captions on COCO photographs, 66 relations",
+            2195,
+            ("random/test.jsonl",),
+            "annotations Apache-2.0; images under COCO's terms",
+            "github.com/cambridgeltl/visual-spatial-reasoning",
+            load_vsr,
+        ),
+        Dataset(
+            "whatsup",
+            "What'sUp, controlled A and B: four captions per staged photograph, one of them true",
+            3280,
+            ("controlled_images_dataset.json", "controlled_clevr_dataset.json"),
+            "MIT",
+            "github.com/amitakamath/whatsup_vlms",
+            load_whatsup,
+        ),
+        Dataset(
+            "gsr",
+            "GSR-Bench, COCO- and GQA-Spatial-Two: a true and a false caption per image",
+            1462,
+            ("coco_qa_two_obj.json", "vg_qa_two_obj.json"),
+            "annotations MIT; images under COCO's and Visual Genome's terms",
+            "github.com/amitakamath/whatsup_vlms",
+            load_gsr,
+        ),
+    )
+}
+
+
+def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None = None) -> Loaded:
+    """A named benchmark from the folder with its official files, one of the embedded world, or a JSONL file."""
+    scheme = scheme_of(name)
+    if scheme is not None:
+        return scheme.load_dataset(name)
+    if name in DATASETS:
+        if root is None:
+            files = " and ".join(DATASETS[name].files)
+            raise RecapError(
+                f"{name} is read from a folder of yours: give --root DIR, holding {files} (recap data fetch {name})"
+            )
+        return DATASETS[name].load(Path(root))
+    own = Path(name) if root is None else Path(root) / name
+    if own.suffix == ".jsonl" or own.exists():
+        return load_own(own, graph)
+    raise RecapError(
+        f'"{name}" is not a dataset{did_you_mean(name, DATASETS)} ({", ".join(DATASETS)}, '
+        "world:whatsup, world:vsr, world:gsr, or a .jsonl file)"
+    )
+
+
+__all__ = ["DATASETS", "Dataset", "Item", "Loaded", "dataset_stats", "load_dataset", "without_shared"]

@@ -1,0 +1,175 @@
+"""A benchmark's folder while it is being filled: every file whole and checked, or not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+
+from recap.datasets.fetch.checksums import NAME, digest, read_checksums, write_checksums
+from recap.datasets.fetch.download import NotServedError, download
+from recap.datasets.fetch.sources import File, Pictures, Source
+from recap.datasets.fetch.unpack import BadArchiveError, unpack
+from recap.errors import RecapError, reason
+
+THREADS = 8
+HOPELESS = 2 * THREADS
+"""failures, and no success: the place is out of reach, and a thousand more attempts would not help"""
+
+
+def _silent(*_told: object) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Told:
+    """Whom a fetch tells what it does: in lines, and as progress (of what, how much is done, of how much)."""
+
+    say: Callable[[str], None] = _silent
+    progress: Callable[[str, int, int], None] = _silent
+
+
+class Folder:
+    """One benchmark's folder, the digests of what is in it, and where more comes from."""
+
+    def __init__(
+        self,
+        name: str,
+        source: Source,
+        root: Path,
+        client: httpx.Client,
+        mirror: str | None = None,
+        told: Told | None = None,
+    ) -> None:
+        self.name, self.source, self.root, self.client = name, source, root, client
+        self.mirror, self.told = mirror, told or Told()
+        self.checksums = read_checksums(root)
+
+    def say_terms(self) -> None:
+        """On what terms the files may be used: said before any of them comes."""
+        for line in self.source.terms:
+            self.told.say(f"{self.name}, {line}")
+
+    def fetch_annotations(self) -> None:
+        """All annotation files."""
+        for file in self.source.files:
+            self._keep(file)
+
+    def save(self) -> None:
+        """Keep the digests of everything that came."""
+        if self.root.is_dir():
+            write_checksums(self.root, self.checksums)
+
+    def fetch_pictures(self, images: Sequence[str]) -> list[str]:
+        """Every picture from where it lies. Returns one line for each that could not be had."""
+        by_place: dict[int, list[str]] = {}
+        for image in images:
+            by_place.setdefault(self.source.pictures.index(self.source.pictures_of(image)), []).append(image)
+        failed: list[str] = []
+        for place in sorted(by_place, key=lambda place: self.source.pictures[place].archive is not None):
+            pictures, named = self.source.pictures[place], by_place[place]
+            if pictures.archive is None:
+                failed += self._one_by_one([pictures.file(image) for image in named])
+            else:
+                failed += self._from_archive(pictures, pictures.archive, named)
+        return failed
+
+    def _keep(self, file: File) -> None:
+        """An annotation file or archive, with a hint where it can be had by hand."""
+        target = self.root / file.path
+
+        def tell(done: int, of: int) -> None:
+            if of >> 20:
+                self.told.progress(f"{file.path} (MiB)", done >> 20, of >> 20)
+
+        try:
+            self._place(file, tell)
+        except NotServedError as error:
+            if self.mirror:
+                raise
+            raise RecapError(f"{error}; get it by hand from {self.source.page} and save it as {target}") from None
+
+    def _place(self, file: File, progress: Callable[[int, int], None] = _silent) -> None:
+        """The file in its place, fetched if it is not there yet, and its digest kept. Threads may do this at once."""
+        target = self.root / file.path
+        wanted = file.sha256 or self.checksums.get(file.path)
+        if target.exists():
+            found = digest(target)
+            if wanted in (None, found):
+                self.checksums[file.path] = found
+                return
+            self.told.say(f"{target}: its checksum is wrong; fetching it again")
+        part = target.with_name(f"{target.name}.part")
+        download(self.client, self._places(file), part, progress)
+        found = digest(part)
+        if wanted not in (None, found):
+            part.unlink()
+            whose = "the official file has" if file.sha256 else f"{self.root / NAME} has, from the first download,"
+            raise RecapError(f"{target}: wrong checksum, removed: it came with sha256 {found}, but {whose} {wanted}")
+        if part.stat().st_size == 0:
+            part.unlink()
+            raise NotServedError(f"{target}: it came empty")
+        try:
+            os.replace(part, target)
+        except OSError as error:
+            raise RecapError(f"{target}: cannot write: {reason(error)}") from None
+        self.checksums[file.path] = found
+
+    def _places(self, file: File) -> tuple[str, ...]:
+        return (f"{self.mirror.rstrip('/')}/{self.name}/{quote(file.path)}",) if self.mirror else file.urls
+
+    def _one_by_one(self, files: Sequence[File]) -> list[str]:
+        failed: list[str] = []
+        pool = ThreadPoolExecutor(THREADS)
+        try:
+            waiting = [pool.submit(self._place, file) for file in files]
+            for done, future in enumerate(as_completed(waiting), start=1):
+                try:
+                    future.result()
+                except RecapError as error:
+                    failed.append(str(error))
+                if len(failed) == done == HOPELESS:
+                    raise RecapError(f"none of {done} pictures could be fetched, the rest was not tried: {failed[-1]}")
+                self.told.progress("pictures", done, len(files))
+        finally:
+            pool.shutdown(cancel_futures=True)
+        return failed
+
+    def _from_archive(self, pictures: Pictures, archive: File, images: Sequence[str]) -> list[str]:
+        """The archive is fetched only while pictures of it are missing, and stays: a served folder is a mirror."""
+        wanted = {pictures.member_of(image): pictures.file(image).path for image in images}
+        missing = {member: path for member, path in wanted.items() if not self._is_there(path)}
+        if not missing:
+            return []
+        source = self.root / archive.path
+        try:
+            self._keep(archive)
+            found = unpack(
+                source,
+                {member: self.root / path for member, path in missing.items()},
+                lambda done: self.told.progress(f"pictures of {archive.path}", done, len(missing)),
+            )
+        except BadArchiveError as error:
+            source.unlink()
+            del self.checksums[archive.path]
+            self.told.say(f"{error}; removed")
+            return [f"{self.root / path}: its archive is bad" for path in missing.values()]
+        except RecapError as error:
+            self.told.say(str(error))
+            return [f"{self.root / path}: its archive could not be fetched" for path in missing.values()]
+        failed = [f"{self.root / path}: not in {source}" for member, path in missing.items() if member not in found]
+        for path in (missing[member] for member in found):
+            self.checksums[path] = digest(self.root / path)
+        return failed
+
+    def _is_there(self, path: str) -> bool:
+        """Whether a picture is in its place. One seen for the first time is trusted, and its digest kept."""
+        if not (self.root / path).is_file():
+            return False
+        found = digest(self.root / path)
+        return self.checksums.setdefault(path, found) == found

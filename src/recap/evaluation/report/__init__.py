@@ -1,7 +1,0 @@
-"""The report: every table and figure on one page, and as files for programs."""
-
-from recap.evaluation.example_card import ExampleCard, example_card
-from recap.evaluation.report.report import Report
-from recap.evaluation.report.write import write_report
-
-__all__ = ["ExampleCard", "Report", "example_card", "write_report"]

@@ -1,0 +1,59 @@
+"""Models by name: a checkpoint's folder or hub name, one that comes with the package, or the address of a server."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from recap.errors import RecapError
+from recap.models.contract import LikelihoodModel
+from recap.models.remote.address import is_remote
+from recap.schemes import scheme_of
+
+LOCAL = ("revision", "dtype", "device", "attention", "plain", "compiled", "tokens", "called")
+REMOTE = ("server", "concurrency", "timeout", "patience", "template")
+
+
+def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **options: Any) -> LikelihoodModel:
+    """A model, ready to be asked. `options` are those of `LocalModel.load` or `RemoteModel.load`; None is not given.
+
+    A checkpoint that comes with the package is small: it runs in fp32 wherever it runs.
+    """
+    given: dict[str, Any] = {option: value for option, value in options.items() if value not in (None, False)}
+    if is_remote(name):
+        _refuse(name, given, LOCAL, "a model on this machine, and this is a server")
+        from recap.models.remote.model import RemoteModel
+
+        return RemoteModel.load(name, say=say, **given)
+    _refuse(name, given, REMOTE, "a served model (http://host:port/v1#name)")
+    require_local()
+    from recap.models.local import LocalModel
+
+    scheme = scheme_of(name)
+    if scheme is not None:
+        given = {"dtype": "float32", "called": name, **given}
+    return LocalModel.load(name if scheme is None else str(scheme.checkpoint_folder(name)), say=say, **given)
+
+
+def default_policy(model: str, graph: str | Path | None) -> Path | None:
+    """The policy to use where none is given: the one that comes with a model, unless a graph of one's own is used."""
+    scheme = scheme_of(model)
+    return None if scheme is None or graph is not None else scheme.policy_file(model)
+
+
+def require_local() -> None:
+    """Say clearly when the parts for local models are not installed."""
+    try:
+        for part in ("torch", "transformers", "safetensors"):
+            importlib.import_module(part)
+    except ImportError as error:
+        raise RecapError(f"{error.name} is not installed: local models need pip install 'recap-vlm[local]'") from None
+
+
+def _refuse(name: str, given: dict[str, Any], others: tuple[str, ...], whose: str) -> None:
+    for option in others:
+        if option in given:
+            flag = "compile" if option == "compiled" else option
+            raise RecapError(f"{name}: --{flag} is for {whose}")

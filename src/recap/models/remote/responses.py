@@ -1,0 +1,81 @@
+"""Reading what servers send: nothing is taken for granted, and nothing that is missing is made up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from recap.errors import did_you_mean
+from recap.models.remote.address import Address
+from recap.models.remote.contract import RefusedError, UnreadableError
+
+FLOOR = -9999.0
+"""what vLLM writes for a token that cannot come at all"""
+ROUNDING = 1e-3
+"""probabilities may add up to a little more than one in half precision"""
+
+
+class Document(BaseModel):
+    """A document from a server, as far as we look at it. What is of another kind than expected is no answer."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=())
+
+
+class Listed(Document):
+    """One entry of /v1/models."""
+
+    id: str
+    root: str | None = None
+    max_model_len: int | None = None
+    meta: dict[str, Any] | None = None
+
+
+class Models(Document):
+    """/v1/models: what is served."""
+
+    data: list[Listed]
+
+    def named(self, address: Address, name: str | None) -> Listed:
+        """The model that is meant."""
+        known = [each.id for each in self.data]
+        if name in known:
+            return self.data[known.index(name)]
+        if name is None and len(known) == 1:
+            return self.data[0]
+        if name is None:
+            raise RefusedError(
+                f"{address}: {len(known)} models are served; say which: {address}/v1#NAME ({', '.join(known)})"
+            )
+        told = f"{did_you_mean(name, known)} ({', '.join(known) or 'none is'})"
+        raise RefusedError(f'{address}: no model "{name}" is served{told}')
+
+
+class Tokens(Document):
+    """An answer of /tokenize."""
+
+    tokens: list[int]
+
+
+def left_out(bare: list[int], full: list[int], prompt: list[int]) -> bool:
+    """Whether a prompt lacks what the tokenizer begins a text with (`full`, but not `bare`, which is the same text)."""
+    begins = full[: len(full) - len(bare)] if full[len(full) - len(bare) :] == bare else []
+    return bool(begins) and prompt[: len(begins)] != begins
+
+
+def logprobs_of(pairs: Iterable[tuple[int, float]], asked: Sequence[int]) -> dict[int, float]:
+    """The log-probabilities of the asked tokens. Anything else is no answer."""
+    given = dict(pairs)
+    for token in asked:
+        if token not in given:
+            raise UnreadableError(f"the log-probability of token {token} was asked for and did not come")
+    found = {token: given[token] for token in asked}
+    if not all(math.isfinite(value) and value > FLOOR for value in found.values()):
+        raise UnreadableError("a log-probability is not a number, or the server forbids the answer's tokens")
+    if max(found.values()) > ROUNDING or sum(map(math.exp, found.values())) > 1 + ROUNDING:
+        raise UnreadableError(
+            "these are not log-probabilities: the server must give them raw (vLLM: --logprobs-mode raw_logprobs)"
+        )
+    return found

@@ -1,0 +1,215 @@
+"""Gathering what a suite's experiments need: every model is loaded once, and asked all its benchmarks' probes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from recap.claims import default_graph
+from recap.datasets import Item
+from recap.datasets.probing import Probing, Progress, check_pictures, probe_items
+from recap.errors import RecapError
+from recap.models import LikelihoodModel
+from recap.paper.experiments import Setting, Spent, Study
+from recap.paper.suites import CONTROLLED, EXTERNAL, PRIMARY, Checkpoint, Suite
+from recap.probes import ways
+from recap.probing import LocalEngine
+from recap.store import Store
+from recap.table import MarginTable
+
+QUICK = {"vsr": 4, "whatsup": 10, "gsr": 8}
+"""a quick run takes one unit in so many: enough that every split of every experiment can be calibrated"""
+PLAIN = "plain"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of a suite is to be gathered."""
+
+    data: tuple[str, ...] = (*PRIMARY, EXTERNAL)
+    further: bool = True
+    """the scale and newer-architecture checkpoints too"""
+    wrapped: bool = True
+    quick: bool = False
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """checkpoint key → where to load it from, where that is not the usual place"""
+    root: Path | None = None
+    """the folder with the benchmarks' folders, for suites that are not in the box"""
+
+
+@dataclass
+class Gathered:
+    """The study, and what should be known about how it came about."""
+
+    study: Study
+    identities: dict[str, str] = field(default_factory=dict[str, str])
+    """model → what exactly was asked"""
+    notes: list[str] = field(default_factory=list[str])
+    """pictures that could not be shown, and the like"""
+    computed: int = 0
+    found: int = 0
+
+
+Load = Callable[[str], LikelihoodModel]
+Watch = Callable[[str], AbstractContextManager[Progress]]
+
+
+def gather(
+    suite: Suite, wanted: Wanted, store: Store, load: Load, watch: Watch, say: Callable[[str], None]
+) -> Gathered:
+    """Probe what is wanted. A model or benchmark that cannot be had is noted with its reason, and the rest goes on."""
+    items, lacking = _benchmarks(suite, wanted)
+    gathered = Gathered(Study(suite.name, (), suite.headline, PRIMARY))
+    settings: list[Setting] = []
+    for checkpoint in suite.checkpoints:
+        if not wanted.further and checkpoint.key not in suite.headline:
+            continue
+        asked = {data: items[data] for data in checkpoint.probes if data in items}
+        if not asked:
+            continue
+        name = wanted.names.get(checkpoint.key, checkpoint.name)
+        say(f"{checkpoint.title}: loading {name}")
+        try:
+            model = load(name)
+        except RecapError as error:
+            lacking |= {(checkpoint.key, data): f"the model cannot be loaded: {error}" for data in asked}
+            say(f"{checkpoint.title}: {error}")
+            continue
+        gathered.identities[checkpoint.key] = str(model.identity)
+        asking = _Asking(suite, wanted, checkpoint, model, store, watch, say, gathered)
+        for data, statements in asked.items():
+            setting = asking.setting(data, statements)
+            if isinstance(setting, str):
+                lacking[checkpoint.key, data] = setting
+            else:
+                settings.append(setting)
+        del model, asking  # the next one may need the memory
+    if not settings:
+        raise RecapError("; ".join(dict.fromkeys(lacking.values())) or f"nothing of suite {suite.name} was asked for")
+    gathered.study = study_of(suite, settings, lacking)
+    return gathered
+
+
+def study_of(suite: Suite, settings: Sequence[Setting], lacking: Mapping[tuple[str, str], str]) -> Study:
+    """The suite's study, with the parts that its settings allow."""
+    titles = {checkpoint.key: checkpoint.title for checkpoint in suite.checkpoints}
+    return Study(
+        suite.name,
+        tuple(settings),
+        headline=suite.headline,
+        primary=PRIMARY,
+        controlled=CONTROLLED,
+        external=EXTERNAL,
+        scale=suite.scale,
+        newer=suite.newer,
+        titles=titles | dict(suite.titles),
+        lacking=lacking,
+    )
+
+
+def _benchmarks(suite: Suite, wanted: Wanted) -> tuple[dict[str, tuple[Item, ...]], dict[tuple[str, str], str]]:
+    items: dict[str, tuple[Item, ...]] = {}
+    lacking: dict[tuple[str, str], str] = {}
+    for data in wanted.data:
+        try:
+            found = suite.items(data, wanted.root)
+            check_pictures(found)
+            items[data] = some_units(found, QUICK[data]) if wanted.quick else found
+        except RecapError as error:
+            lacking |= {(checkpoint.key, data): str(error) for checkpoint in suite.checkpoints}
+    return items, lacking
+
+
+def some_units(items: Sequence[Item], one_in: int) -> tuple[Item, ...]:
+    """An even part of a benchmark's units, whole, in its order; neighbours stay together, as they differ by design."""
+    units = list(dict.fromkeys(item.unit for item in items))
+    block = 4
+    blocks = [units[i : i + block] for i in range(0, len(units), block)]
+    kept = np.linspace(0, len(blocks) - 1, max(1, round(len(blocks) / one_in))).round()
+    chosen = {unit for i in kept for unit in blocks[int(i)]}
+    return tuple(item for item in items if item.unit in chosen)
+
+
+@dataclass
+class _Asking:
+    """One model at work."""
+
+    suite: Suite
+    wanted: Wanted
+    checkpoint: Checkpoint
+    model: LikelihoodModel
+    store: Store
+    watch: Watch
+    say: Callable[[str], None]
+    gathered: Gathered
+
+    def setting(self, data: str, items: Sequence[Item]) -> Setting | str:
+        """The model on a benchmark; where no picture of it could be shown, the reason."""
+        graph = default_graph()
+        inside = [item for item in items if item.statement.relation in graph]
+        outside = [item for item in items if item.statement.relation not in graph]
+        # Outside the graph only confidence speaks: the direct question is all there is to ask.
+        parts = [self.probe(data, inside, self.checkpoint.probes[data])]
+        parts += [self.probe(data, outside, "img")] if outside else []
+        table = _in_order(items, [part.table for part in parts])
+        if not len(table):
+            return next(iter(parts[0].ran.failed.values()), "none of its statements could be probed")
+        wrapped: dict[str, MarginTable] = {}
+        if self.wanted.wrapped and self.checkpoint.wrapped and data in PRIMARY:
+            for wrapper in ways("wrappers"):
+                if wrapper != PLAIN:
+                    wrapped[wrapper] = self.probe(data, inside, "cal", wrapper).table
+        return Setting(self.checkpoint.key, data, table, wrapped, self.spent(data, parts[0], inside))
+
+    def probe(self, data: str, items: Sequence[Item], probes: str, wrapper: str = PLAIN) -> Probing:
+        """One job: named to the user, watched, and its failures noted."""
+        about = f"{self.checkpoint.title} on {self.suite.titles[data]}"
+        label = about if wrapper == PLAIN else f"{about}, wording {wrapper}"
+        folder = None if self.wanted.root is None else self.wanted.root / data
+        with self.watch(label) as progress:
+            found = probe_items(
+                items,
+                LocalEngine(self.model),
+                self.store,
+                probes=probes,
+                wrapper=wrapper,
+                folder=folder,
+                source=label,
+                progress=progress,
+            )
+        ran = found.ran
+        self.gathered.computed += ran.computed
+        self.gathered.found += ran.found
+        self.say(
+            f"{label}: {len(found.rows):,} statements, {ran.computed:,} probes asked, {ran.found:,} from the store"
+        )
+        if ran.failed:
+            first = next(iter(ran.failed.values()))
+            self.gathered.notes.append(f"{label}: {len(ran.failed)} pictures could not be shown; the first: {first}")
+            self.say(self.gathered.notes[-1])
+        return found
+
+    def spent(self, data: str, part: Probing, items: Sequence[Item]) -> Spent | None:
+        """What the setting's main job took when it was first run, however much of it is in the store by now."""
+        job = f"{self.model.identity.digest} {self.suite.name}:{data} {self.checkpoint.probes[data]} {len(items)}"
+        ran = part.ran
+        if ran.computed:
+            self.store.remember_run(job, ran.computed, ran.seconds)
+        known = self.store.run_of(job)
+        if known is None:
+            return None
+        probes, seconds = known
+        total = ran.computed + ran.found
+        return Spent(total, seconds * total / probes)
+
+
+def _in_order(items: Sequence[Item], parts: Sequence[MarginTable]) -> MarginTable:
+    """The rows of all parts in the benchmark's own order."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = {row.id: row for part in parts for row in part.rows}
+    return replace(parts[0], rows=tuple(rows[item.id] for item in items if item.id in rows), _channels={}, _directs={})

@@ -1,0 +1,79 @@
+"""BCEA's mirror-image score on left/right statements (Table bcea-flip).
+
+The paper reports one model; here it is every headline model.
+"""
+
+from __future__ import annotations
+
+from recap.errors import RecapError
+from recap.evaluation.protocol import BASELINE, DEPLOYED, evaluate
+from recap.evaluation.result import Measured
+from recap.paper.experiments.allowing import allowing
+from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.study import Setting, Study
+from recap.paper.experiments.telling import span, tally
+from recap.policy import IMG
+from recap.report.result import LackingError, Result, Sheet
+
+FLIP = "bcea-flip"
+FAMILY = "left_right"
+METHODS = {BASELINE: "confidence", FLIP: "BCEA-Flip", IMG: "RECAP-Img", DEPLOYED: "Deployed RECAP"}
+METRICS = ("coverage", "acc@80", "hfpr@80", "hall_auc")
+
+
+def measure(study: Study) -> Result:
+    """The held-out protocol on left/right rows alone: thresholds, CDFs and the gate see no other family."""
+    sheet = Sheet(
+        "bcea-flip",
+        "What mirroring the image says of left and right",
+        "Left/right statements only, calibrated on left/right statements only; held-out means ± standard deviation "
+        "over the splits. Percent.",
+    )
+    settings, why = allowing(study.main(), BASELINE, IMG, FLIP)
+    missing, measured = list(why), list[Setting]()
+    for s in settings:
+        try:
+            found = _left_right(s)
+        except RecapError as error:
+            missing.append(f"{study.name(s)}: {error}")
+            continue
+        measured.append(s)
+        for method in METHODS:
+            values = found[method].values
+            sheet.spread(
+                {f"{FAMILY}.{metric}": values[metric.removesuffix("@80")] for metric in METRICS},
+                model=s.model,
+                data=s.data,
+                method=method,
+            )
+    if not measured:
+        raise LackingError("; ".join(missing))
+    told = [
+        _compared(study, measured, sheet, ours, theirs)
+        for ours, theirs in ((FLIP, BASELINE), (FLIP, IMG), (DEPLOYED, FLIP))
+    ]
+    return Result((sheet.table,), tuple(told), missing=(*missing, *study.absent(study.headline, study.primary)))
+
+
+def _left_right(s: Setting) -> dict[str, Measured]:
+    """The paired intervals of an evaluation are not asked for here: one draw is the fewest it takes."""
+    rows = s.table.where(s.families[FAMILY])
+    return evaluate(rows, splits=s.splits, coverage=s.coverage, draws=1, risks=(BASELINE, FLIP, IMG)).inside
+
+
+def _compared(study: Study, settings: list[Setting], sheet: Sheet, ours: str, theirs: str) -> str:
+    """Two risks by their held-out Hall-AUC."""
+    value = {(n.model, n.data, n.method): n.value / 100 for n in sheet.numbers if n.metric == f"{FAMILY}.hall_auc"}
+    ahead = [value[s.model, s.data, ours] - value[s.model, s.data, theirs] for s in settings]
+    better = f"{METHODS[ours]} ranks false assertions about left and right better than {METHODS[theirs]} in "
+    return f"{better}{tally(study, settings, ahead)}: held-out Hall-AUC {span(ahead)}."
+
+
+EXPERIMENT = Experiment(
+    "bcea-flip",
+    "BCEA's horizontal flip",
+    "On left/right statements, does mirroring the image tell wrong answers from right ones better than asking for the "
+    "contradiction?",
+    ("bcea-flip",),
+    measure,
+)

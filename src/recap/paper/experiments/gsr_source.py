@@ -1,0 +1,96 @@
+"""What a model's primary benchmarks fix before the external one is looked at: mode, CDFs and threshold, each split."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from recap.arrays import Bools
+from recap.evaluation import metrics
+from recap.paper.experiments.allowing import allowing
+from recap.paper.experiments.study import Setting, Study
+from recap.policy import CONFIDENCE, IMG, SELECTOR, Policy, Scores, calibrate
+from recap.report.result import LackingError
+from recap.statistics import coverage_threshold
+
+
+@dataclass(frozen=True)
+class Source:
+    """RECAP and confidence as the pooled calibration units of the primary benchmarks fix them, one of each a split."""
+
+    policies: tuple[Policy, ...]
+    confident: tuple[float, ...]
+    """confidence's own thresholds"""
+
+    @property
+    def eligible(self) -> int:
+        """Splits in which confidence stays as a veto."""
+        return Counter(policy.mode for policy in self.policies)[SELECTOR]
+
+    @property
+    def mode(self) -> str:
+        """The mode of most splits."""
+        return SELECTOR if 2 * self.eligible > len(self.policies) else IMG
+
+    def recap(self, target: Setting) -> list[dict[str, float]]:
+        """Each split's policy on the target's rows, unchanged."""
+        held = target.scores
+        applied = [policy.apply(held) for policy in self.policies]
+        return [metrics.measure(each.risk, each.accepted, held.yes, held.positive) for each in applied]
+
+    def confidence(self, target: Setting) -> list[dict[str, float]]:
+        """Each split's confidence threshold on the target's rows, unchanged."""
+        held = target.scores
+        return [
+            metrics.measure(held.confidence, held.confidence <= threshold, held.yes, held.positive)
+            for threshold in self.confident
+        ]
+
+
+def targets(study: Study) -> tuple[list[tuple[Setting, list[Setting]]], tuple[str, ...]]:
+    """The headline models on the external benchmark, each with what it was probed on besides; and what is missing."""
+    if study.external is None:
+        raise LackingError("an external benchmark to transfer to")
+    settings, missing = allowing(study.of(study.headline, (study.external,)), CONFIDENCE, IMG)
+    missing += study.absent(study.headline, (study.external,))
+    found: list[tuple[Setting, list[Setting]]] = []
+    for target in settings:
+        missing += study.absent((target.model,), study.primary)
+        try:
+            sources, lacking = allowing(study.of((target.model,), study.primary), CONFIDENCE, IMG)
+            found.append((target, sources))
+            missing += lacking
+        except LackingError as error:
+            missing += (str(error),)
+    if not found:
+        raise LackingError("; ".join(dict.fromkeys(missing)))
+    return found, tuple(dict.fromkeys(missing))
+
+
+def calibrate_source(sources: Sequence[Setting]) -> Source:
+    """The gate, the CDFs and the thresholds on the pooled calibration rows of each split."""
+    pool = pooled([s.scores for s in sources])
+    coverage, graph = sources[0].coverage, sources[0].table.graph.hash
+    policies: list[Policy] = []
+    confident: list[float] = []
+    for sides in zip(*(s.sides for s in sources), strict=False):
+        side: Bools = np.concatenate(sides)
+        policies.append(calibrate(pool.where(side), coverage, graph=graph))
+        confident.append(coverage_threshold(pool.confidence[side], coverage))
+    return Source(tuple(policies), tuple(confident))
+
+
+def pooled(several: Sequence[Scores]) -> Scores:
+    """The rows of several benchmarks one after the other. Units of different ones stay apart, whatever their names."""
+    starts = np.cumsum([0, *(int(each.units.max()) + 1 for each in several[:-1])])
+    return Scores(
+        confidence=np.concatenate([each.confidence for each in several]),
+        relation=np.concatenate([each.relation for each in several]),
+        covered=np.concatenate([each.covered for each in several]),
+        yes=np.concatenate([each.yes for each in several]),
+        positive=np.concatenate([each.positive for each in several]),
+        units=np.concatenate([each.units + start for each, start in zip(several, starts, strict=True)]),
+    )

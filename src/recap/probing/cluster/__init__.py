@@ -1,0 +1,1 @@
+"""The cluster engine: one probing job on many Ray workers, with the table of one process."""

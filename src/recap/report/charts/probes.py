@@ -1,0 +1,52 @@
+"""One audited answer: its probes as bars around zero, and where its risk lies on the calibration scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from recap.report.charts.svg import LINE, chart, line, rect, text, wrapped
+
+BARS = 340
+"""narrower than other charts: cards stand three abreast"""
+
+
+def margin_bars(rows: Sequence[tuple[str, str, float]]) -> str:
+    """One bar a probe around zero: role, question and margin; what speaks for yes to the right, for no to the left."""
+    zero, half = BARS / 2, 112
+    widest = max([1e-9, *(abs(margin) for _, _, margin in rows)])
+    parts: list[str] = []
+    y = 0.0
+    for role, question, margin in rows:
+        first, *more = wrapped(f"{role}: {question}", BARS)
+        inner = f'<tspan class="role">{escape(role)}</tspan> '
+        asked = escape(first.removeprefix(f"{role}: "))
+        parts.append(f'<text x="0" y="{y + 14:.0f}">{inner}<tspan class="asked">{asked}</tspan></text>')
+        parts += [text(0, y + 14 + LINE * (k + 1), each, style="asked") for k, each in enumerate(more)]
+        y += LINE * len(more)
+        length = max(2.0, half * abs(margin) / widest)
+        start = zero if margin >= 0 else zero - length
+        parts.append(rect(start, y + 21, length, 14, "yes" if margin >= 0 else "no", ' rx="2.5"'))
+        side, anchor = (start + length + 5, "start") if margin >= 0 else (start - 5, "end")
+        parts.append(text(side, y + 32, f"{margin:+.2f}".replace("-", "−"), anchor, "value"))
+        parts.append(line(zero, y + 18, zero, y + 38, "zero"))
+        y += 44
+    parts.append(text(zero - 6, y + 15, "← no", "end"))
+    parts.append(text(zero + 6, y + 15, "yes →"))
+    told = "; ".join(f"{role}: {margin:+.2f}" for role, _, margin in rows)
+    return chart(y + 18, told, parts, BARS, "bars")
+
+
+def risk_scale(risk: float, threshold: float, accepted: bool) -> str:
+    """Where a risk lies among those of calibration, from the least risky to the riskiest, against the threshold."""
+    width, edge = BARS, 7
+    cut, here = (edge + min(max(value, 0), 1) * (width - 2 * edge) for value in (threshold, risk))
+    told = f"riskier than {risk:.0%} of calibration", f"limit {threshold:.0%}"
+    return (
+        f'<svg class="scale" viewBox="0 0 {width} 36" role="img" aria-label="{told[0]}, {told[1]}">'
+        f'<rect class="accept" x="{edge}" y="8" width="{cut - edge:.1f}" height="8" rx="4"/>'
+        f'<rect class="reject" x="{cut:.1f}" y="8" width="{width - edge - cut:.1f}" height="8" rx="4"/>'
+        f'<line class="zero" x1="{cut:.1f}" x2="{cut:.1f}" y1="3" y2="21"/>'
+        f'<circle class="{"yes" if accepted else "no"}" cx="{here:.1f}" cy="12" r="6"/>'
+        f"{text(0, 33, told[0])}{text(width, 33, told[1], 'end')}</svg>"
+    )

@@ -1,0 +1,81 @@
+"""One audited answer as a card of a page: its picture, the verdict in words, its probes and its risk."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+
+import numpy as np
+
+from recap.audit import Verdict
+from recap.errors import RecapError
+from recap.policy import SELECTOR, Policy
+from recap.report.charts import margin_bars, risk_scale
+from recap.report.examples import Example
+
+KINDS = {b"\xff\xd8\xff": "jpeg", b"\x89PNG": "png"}
+
+
+@dataclass(frozen=True)
+class ExampleCard:
+    """What a card shows. `example_card.html` lays it out."""
+
+    picture: bytes
+    """a JPEG or PNG file"""
+    alt: str
+    question: str
+    model: str
+    answer: str
+    accepted: bool
+    rightly: str
+    """rightly or wrongly, and what is true"""
+    reason: str
+    charts: tuple[str, ...] = ()
+    """SVG"""
+
+    @property
+    def word(self) -> str:
+        """accepted or rejected"""
+        return "accepted" if self.accepted else "rejected"
+
+    @property
+    def source(self) -> str:
+        """The picture inside the page."""
+        kind = next((kind for magic, kind in KINDS.items() if self.picture.startswith(magic)), None)
+        if kind is None:
+            raise RecapError(f'the picture for "{self.question}" is neither JPEG nor PNG')
+        return f"data:image/{kind};base64," + base64.b64encode(self.picture).decode()
+
+
+def example_card(example: Example, policy: Policy, picture: bytes, *, scene: str = "A picture") -> ExampleCard:
+    """An audited answer; `picture` is its JPEG or PNG file, `scene` what it is, for those who cannot see it."""
+    verdict, row = example.verdict, example.row
+    truth = "true" if row.label == "yes" else "false"
+    return ExampleCard(
+        picture=picture,
+        alt=f"{scene}: {row.subject} and {row.object}",
+        question=verdict.question,
+        model=example.model,
+        answer=verdict.answer,
+        accepted=bool(verdict.accepted),
+        rightly=f"{example.rightly}: in the picture it is {truth}",
+        reason=_sentence(verdict.reason),
+        charts=(
+            margin_bars([(probe.role, probe.question, probe.margin) for probe in verdict.probes]),
+            risk_scale(*_ranks(verdict, policy), bool(verdict.accepted)),
+        ),
+    )
+
+
+def _ranks(verdict: Verdict, policy: Policy) -> tuple[float, float]:
+    """Risk and threshold as shares of the calibration answers that were no riskier."""
+    risk, threshold = verdict.risk or 0.0, verdict.threshold or 0.0
+    if verdict.mode == SELECTOR or policy.relation_cdf is None:
+        return risk, threshold
+    ranks = policy.relation_cdf(np.array([risk, threshold]))
+    return float(ranks[0]), float(ranks[1])
+
+
+def _sentence(reason: str) -> str:
+    text = reason.split("; risk ")[0]
+    return text[:1].upper() + text[1:] + "."

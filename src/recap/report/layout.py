@@ -1,0 +1,253 @@
+"""A table of figures as a grid to look at: rows by model, data and method, columns by metric, cells as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from recap.report.report import Report
+from recap.report.result import Number, Table
+from recap.report.words import ENDS, better, heading, metric_of, over, signed, split
+
+WIDEST = 10
+"""plain columns that a sheet of paper holds; those with spreads or intervals count for more"""
+NOTHING = "–"
+
+Place = tuple[str, str, str, str]
+"""model, data, method, metric"""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure as it is shown."""
+
+    value: str
+    spread: str = ""
+    interval: str = ""
+    best: bool = False
+    paper: str = ""
+    """the paper's, with its spread or interval; empty where it prints none"""
+    difference: str = ""
+    """ours minus the paper's"""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading, and the heading that it shares with its neighbours."""
+
+    heading: str
+    group: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row: its name, a smaller name below it, and a cell a column (None: nothing was put there)."""
+
+    name: str
+    below: str
+    cells: tuple[Cell | None, ...]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of one model on one benchmark. `name` is empty where the rows carry it themselves."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table laid out."""
+
+    columns: tuple[Column, ...]
+    blocks: tuple[Block, ...]
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """Shared headings and how many columns each spans; empty where there are none."""
+        found: list[tuple[str, int]] = []
+        for column in self.columns:
+            if found and found[-1][0] == column.group:
+                found[-1] = (column.group, found[-1][1] + 1)
+            else:
+                found.append((column.group, 1))
+        return found if any(name for name, _ in found) else []
+
+    @property
+    def starts(self) -> set[int]:
+        """Columns with which a shared heading begins."""
+        sizes = [size for _, size in self.groups]
+        return {sum(sizes[:i]) for i in range(len(sizes))}
+
+    def parts(self, widest: float = WIDEST) -> list[Grid]:
+        """The same in grids that fit on paper, parted between shared headings where there are any."""
+        sizes = [size for _, size in self.groups] or [1] * len(self.columns)
+        widths = [self._width(j) for j in range(len(self.columns))]
+        most = sum(widths) / math.ceil(sum(widths) / widest) if widths else widest
+        cuts, width, end = [0], 0.0, 0
+        for size in sizes:
+            more = sum(widths[end : end + size])
+            if width and (width + more > widest or width + more / 2 > most):
+                cuts.append(end)
+                width = 0.0
+            width += more
+            end += size
+        return [self._columns(slice(a, b)) for a, b in zip(cuts, [*cuts[1:], len(self.columns)], strict=True)]
+
+    def _width(self, j: int) -> float:
+        cells = [cell for block in self.blocks for line in block.lines if (cell := line.cells[j]) is not None]
+        if any(cell.interval for cell in cells):
+            return 2.0
+        return 1.25 if any(cell.spread or cell.paper for cell in cells) else 1.0
+
+    def _columns(self, some: slice) -> Grid:
+        """Some columns, with the rows that say something there."""
+        blocks: list[Block] = []
+        for block in self.blocks:
+            lines = [replace(line, cells=line.cells[some]) for line in block.lines if any(line.cells[some])]
+            if lines:
+                blocks.append(replace(block, lines=tuple(lines)))
+        return Grid(self.columns[some], tuple(blocks))
+
+
+def grid(table: Table, report: Report) -> Grid:
+    """Rows and columns in the order of first appearance. A table of one metric has its methods side by side."""
+    return _Layout(table, report).grid()
+
+
+class _Layout:
+    def __init__(self, table: Table, report: Report) -> None:
+        self.report = report
+        self.numbers = {(n.model, n.data, n.method, n.metric): n for n in table.numbers}
+        shown = [n for n in table.numbers if not self._ends_interval(n)]
+        self.columns = _columns(list(dict.fromkeys(n.metric for n in shown)))
+        self.rows: dict[tuple[str, str], list[str]] = {}
+        for n in shown:
+            methods = self.rows.setdefault((n.model, n.data), [])
+            if n.method not in methods:
+                methods.append(n.method)
+        self.methods = list(dict.fromkeys(name for methods in self.rows.values() for name in methods))
+        self.best = self._best(shown)
+
+    def grid(self) -> Grid:
+        if len(self.columns) == 1 and 1 < len(self.methods) <= WIDEST and len(self.rows) > 1:
+            return self._side_by_side(*self.columns)
+        columns = tuple(self.columns.values())
+        if all(len(methods) == 1 for methods in self.rows.values()):
+            lines = [
+                self._line(setting, methods[0], self.report.setting(*setting), self.report.method(methods[0]))
+                for setting, methods in self.rows.items()
+            ]
+            return Grid(columns, (Block("", tuple(lines)),))
+        blocks = [
+            Block(
+                self.report.setting(*setting),
+                tuple(self._line(setting, name, self.report.method(name) or "direct answers") for name in methods),
+            )
+            for setting, methods in self.rows.items()
+        ]
+        return Grid(columns, tuple(blocks))
+
+    def _side_by_side(self, metric: str) -> Grid:
+        group = ", ".join(filter(None, (heading(metric), over(metric))))
+        columns = tuple(Column(self.report.method(name) or "direct answers", group) for name in self.methods)
+        lines = [
+            Line(
+                self.report.setting(*setting), "", tuple(self._cell((*setting, name, metric)) for name in self.methods)
+            )
+            for setting in self.rows
+        ]
+        return Grid(columns, (Block("", tuple(lines)),))
+
+    def _line(self, setting: tuple[str, str], method: str, name: str, below: str = "") -> Line:
+        cells = tuple(self._cell((*setting, method, metric)) for metric in self.columns)
+        return Line(name, below, cells) if name else Line(below, "", cells)
+
+    def _cell(self, place: Place) -> Cell | None:
+        n = self.numbers.get(place)
+        if n is None:
+            return None
+        printed = self.report.printed(n)
+        digits = _digits(n.metric, printed)
+        ends = [self.numbers.get((*place[:3], n.metric + end)) for end in ENDS]
+        cell = Cell(
+            _value(n.value, n.metric, digits),
+            spread="" if n.spread is None or math.isnan(n.spread) else f"±{figure(n.spread, digits)}",
+            interval=_interval([end and end.value for end in ends], digits),
+            best=place in self.best,
+        )
+        if printed is None:
+            return cell
+        paper = _value(printed.value, n.metric, digits)
+        if printed.spread is not None:
+            paper += f" ±{figure(printed.spread, digits)}"
+        theirs = [end and self.report.printed(end) for end in ends]
+        interval = _interval([end and end.value for end in theirs], digits)
+        difference = "" if math.isnan(n.value) else figure(n.value - printed.value, digits, "+")
+        return replace(cell, paper=f"{paper} {interval}".strip(), difference=difference)
+
+    def _ends_interval(self, n: Number) -> bool:
+        stem = n.metric.rpartition(".")[0]
+        return n.metric.endswith(ENDS) and (n.model, n.data, n.method, stem) in self.numbers
+
+    def _best(self, shown: Sequence[Number]) -> set[Place]:
+        """Within a setting, the methods that look best once rounded; none where all look alike."""
+        rivals: dict[tuple[str, str, str], dict[Place, float]] = {}
+        for n in shown:
+            if better(n.metric) and not math.isnan(n.value):
+                value = round(better(n.metric) * n.value, metric_of(n.metric).digits)
+                rivals.setdefault((n.model, n.data, n.metric), {})[n.model, n.data, n.method, n.metric] = value
+        return {
+            place
+            for values in rivals.values()
+            for place, value in values.items()
+            if value == max(values.values()) > min(values.values())
+        }
+
+
+def _columns(metrics: Sequence[str]) -> dict[str, Column]:
+    """Metrics below what they are taken over, which stand together; the other way round where it is one throughout."""
+    coverages = {split(metric)[2] for metric in metrics} - {""}
+    found: dict[str, Column] = {}
+    for metric in metrics:
+        coverage = split(metric)[2]
+        if coverage and len(coverages) > 1:
+            group = ", ".join(filter(None, (over(metric), f"at {coverage} % coverage")))
+            found[metric] = Column(metric_of(metric).heading, group)
+        else:
+            found[metric] = Column(heading(metric), over(metric))
+    if len(found) > 1 and len({column.heading for column in found.values()}) == 1:
+        return {metric: Column(column.group or "all", column.heading) for metric, column in found.items()}
+    groups = list(dict.fromkeys(column.group for column in found.values()))
+    return dict(sorted(found.items(), key=lambda pair: groups.index(pair[1].group)))
+
+
+def figure(value: float, digits: int | None, sign: str = "") -> str:
+    """A number as it is shown: a true minus, thousands apart, no negative zero; a dash where there is none."""
+    if not math.isfinite(value):
+        return NOTHING
+    if digits is None:
+        return f"{value:{sign}.3g}".replace("-", "−")
+    shown = round(value, digits)
+    return f"{shown or 0.0:{sign if shown else ''},.{digits}f}".replace("-", "−")
+
+
+def _value(value: float, metric: str, digits: int | None) -> str:
+    return figure(value, digits, "+" if signed(metric) else "")
+
+
+def _digits(metric: str, printed: Number | None) -> int | None:
+    """As the metric deserves; one more where the paper prints one more."""
+    digits = metric_of(metric).digits
+    if printed is None or digits is None or round(printed.value, digits) == printed.value:
+        return digits
+    return digits + 1
+
+
+def _interval(ends: Sequence[float | None], digits: int | None) -> str:
+    low, high = ends
+    if low is None or high is None or math.isnan(low + high):
+        return ""
+    return f"[{figure(low, digits)}, {figure(high, digits)}]"

@@ -1,0 +1,164 @@
+"""The report on disk: the page, its tables and figures as files, and every number for programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from recap.files import atomic_write, make_folder, write_text
+from recap.report.charts.svg import standalone
+from recap.report.page import report_page
+from recap.report.report import Report
+from recap.report.result import Chart, Number, Result
+
+if TYPE_CHECKING:
+    from recap.paper.experiments import Experiment
+
+SCHEMA = {
+    **dict.fromkeys(("table", "model", "data", "method", "metric"), pl.String()),
+    **dict.fromkeys(("value", "spread", "paper", "difference"), pl.Float64()),
+}
+
+
+def write_report(report: Report, out: Path) -> Path:
+    """Write `report.html`, `tables/`, `figures/` and `numbers.json` below `out`, each whole or not at all; the page.
+
+    The same report gives the same bytes.
+    """
+    figures, tables = figure_files(report), table_files(report)
+    _clear(
+        out,
+        {f"tables/{name}{ending}" for name in tables for ending in (".csv", ".parquet")}
+        | {f"figures/{f}" for f in figures},
+    )
+    for folder in ("tables", "figures") if figures else ("tables",):
+        make_folder(out / folder)
+    for name, rows in tables.items():
+        _write_table(out / "tables" / name, rows)
+    for name, chart in figures.items():
+        write_text(out / "figures" / name, standalone(chart.svg))
+    write_text(out / "numbers.json", json.dumps(document(report), indent=1, ensure_ascii=False) + "\n")
+    page = out / "report.html"
+    write_text(page, report_page(report))
+    return page
+
+
+def _clear(out: Path, kept: set[str]) -> None:
+    """Take away what an earlier report left here and this one does not write: a mixture would belong to neither."""
+    try:
+        earlier = json.loads((out / "numbers.json").read_text("utf-8"))
+        files = {chart["file"] for e in earlier["experiments"] for chart in e["figures"]}
+        labels = {table["label"] for e in earlier["experiments"] for table in e["tables"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    files |= {f"tables/{_file(label)}{ending}" for label in labels for ending in (".csv", ".parquet")}
+    for name in files - kept:
+        if re.fullmatch(r"(tables|figures)/[\w.@+-]+", name):
+            (out / name).unlink(missing_ok=True)
+
+
+def table_files(report: Report) -> dict[str, list[dict[str, Any]]]:
+    """Rows of each table by file name, without its ending; tables with one label share a file."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for _, result in report.experiments:
+        for table in result.tables:
+            found.setdefault(_file(table.label), []).extend(_row(n, report) for n in table.numbers)
+    return found
+
+
+def figure_files(report: Report) -> dict[str, Chart]:
+    """Charts by file name."""
+    return dict(zip(_figure_names(report), (chart for _, r in report.experiments for chart in r.charts), strict=True))
+
+
+def document(report: Report) -> dict[str, Any]:
+    """Everything in the report but its pictures, as JSON; null where a figure has no value."""
+    names = iter(_figure_names(report))
+    return {
+        "title": report.title,
+        "suite": report.suite,
+        "command": report.command,
+        "date": report.date,
+        "provenance": dict(report.provenance),
+        "titles": dict(report.titles),
+        "experiments": [_experiment(each, result, report, names) for each, result in report.experiments],
+    }
+
+
+def _experiment(experiment: Experiment, result: Result, report: Report, names: Iterator[str]) -> dict[str, Any]:
+    tables = [
+        {
+            "label": table.label,
+            "title": table.title,
+            "about": table.about,
+            "numbers": [_row(n, report) for n in table.numbers],
+        }
+        for table in result.tables
+    ]
+    charts = [
+        {"name": c.name, "title": c.title, "caption": c.caption, "file": f"figures/{next(names)}"}
+        for c in result.charts
+    ]
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "question": experiment.question,
+        "labels": list(experiment.labels),
+        "findings": list(result.findings),
+        "missing": list(result.missing),
+        "tables": tables,
+        "figures": charts,
+    }
+
+
+def _row(n: Number, report: Report) -> dict[str, Any]:
+    printed = report.printed(n)
+    paper = None if printed is None else printed.value
+    return {
+        "table": n.table,
+        "model": n.model,
+        "data": n.data,
+        "method": n.method,
+        "metric": n.metric,
+        "value": _known(n.value),
+        "spread": _known(n.spread),
+        "paper": paper,
+        "difference": None if paper is None else _known(n.value - paper),
+    }
+
+
+def _known(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _write_table(stem: Path, rows: list[dict[str, Any]]) -> None:
+    frame = pl.DataFrame(rows, schema=SCHEMA)
+    for ending, write in ((".csv", frame.write_csv), (".parquet", frame.write_parquet)):
+        stream = io.BytesIO()
+        write(stream)
+        with atomic_write(stem.with_name(stem.name + ending)) as file:
+            file.write(stream.getvalue())
+
+
+def _figure_names(report: Report) -> list[str]:
+    """A file for each chart, in order; of two with one name the second is numbered."""
+    stems: list[str] = []
+    for chart in (chart for _, result in report.experiments for chart in result.charts):
+        stem, number = _file(chart.name), 1
+        while stem in stems:
+            number += 1
+            stem = f"{_file(chart.name)}-{number}"
+        stems.append(stem)
+    return [f"{stem}.svg" for stem in stems]
+
+
+def _file(label: str) -> str:
+    """text:onevision → text-onevision; nothing that could leave the folder."""
+    return re.sub(r"[^\w.@+-]+", "-", label).lstrip(".") or "unnamed"

@@ -1,0 +1,70 @@
+"""Names with a scheme: `world:whatsup/0017` is no file, but something that a package brings along.
+
+A scheme is a module that knows the names behind one prefix: pictures, checkpoints, datasets. Whoever opens a picture,
+loads a model or reads a dataset asks here by name, and knows none of the schemes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+    from recap.claims import Statement
+    from recap.datasets import Loaded
+
+DEFAULT_MODEL = "world:aligned"
+"""asked where nobody names a model"""
+_MODULES = {"world": "recap.world.scheme"}
+
+
+class Scheme(Protocol):
+    """What the module behind a prefix offers. Every function takes whole names, prefix included."""
+
+    @property
+    def PICTURE(self) -> str:  # noqa: N802
+        """What its pictures are, for people: "A drawn scene"."""
+        ...
+
+    def open_image(self, name: str, size: int | None = None) -> Image:
+        """A picture, as models see it, or at so many pixels for people."""
+        ...
+
+    def image_size(self, name: str) -> tuple[int, int]:
+        """Its width and height, without making it."""
+        ...
+
+    def image_stamp(self, name: str) -> str:
+        """Changes when the picture of this name does."""
+        ...
+
+    def checkpoint_folder(self, name: str) -> Path:
+        """The folder of a checkpoint."""
+        ...
+
+    def policy_file(self, name: str) -> Path:
+        """The policy that was calibrated for a checkpoint."""
+        ...
+
+    def notes(self, model: str, statement: Statement) -> list[str]:
+        """What somebody should know who asks this checkpoint about this statement."""
+        ...
+
+    def load_dataset(self, name: str) -> Loaded:
+        """A dataset."""
+        ...
+
+
+def scheme_of(name: object) -> Scheme | None:
+    """The scheme that a name belongs to; None for files, hub names, addresses and bytes."""
+    prefix, colon, _ = name.partition(":") if isinstance(name, str) else ("", "", "")
+    module = _MODULES.get(prefix) if colon else None
+    return None if module is None else cast(Scheme, importlib.import_module(module))
+
+
+def register_scheme(prefix: str, module: str) -> None:
+    """Let a module of this name answer for `prefix:` names."""
+    _MODULES[prefix] = module

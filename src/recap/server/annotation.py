@@ -1,0 +1,103 @@
+"""What the guard adds to an answer: headers, one member, one event; or, where it is told to, another text."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recap.server.sse import DONE, data_of, event_of
+from recap.server.upstream import UpstreamError
+
+LONGEST_REASON = 300
+IN_ASCII = str.maketrans({"≤": "<=", "≥": ">=", "−": "-", "–": "-", "—": "-", "…": "...", "’": "'", "“": '"', "”": '"'})
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """What the guard has to say about an answer."""
+
+    word: str
+    """accepted, rejected, uncalibrated (there is no policy), skipped (not ours), or pending (a stream has begun)"""
+    reason: str
+    answer: str | None = None
+    accepted: bool | None = None
+    risk: float | None = None
+    threshold: float | None = None
+    mode: str | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """As response headers."""
+        return {"x-recap": self.word, "x-recap-reason": in_ascii(self.reason)}
+
+    @property
+    def recap(self) -> dict[str, Any]:
+        """As the object that a response carries."""
+        return {
+            "verdict": self.word,
+            "accepted": self.accepted,
+            "risk": self.risk,
+            "threshold": self.threshold,
+            "mode": self.mode,
+            "answer": self.answer,
+            "reason": self.reason,
+        }
+
+
+PENDING = Annotation("pending", "the verdict is the last event before [DONE]")
+
+
+def in_ascii(text: str) -> str:
+    """One line that a header can carry: a question may hold any character, and a reason may quote it."""
+    letters = unicodedata.normalize("NFKD", " ".join(text.split()).translate(IN_ASCII))
+    shown = "".join(c if c.isascii() and c.isprintable() else "?" for c in letters if not unicodedata.combining(c))
+    return shown if len(shown) <= LONGEST_REASON else shown[: LONGEST_REASON - 3] + "..."
+
+
+def annotated(body: bytes, told: Annotation) -> bytes:
+    """An answer with one member more; every other byte stays."""
+    head = body.rstrip()[:-1].rstrip()
+    return head + b', "recap": ' + json.dumps(told.recap, allow_nan=False).encode() + b"}"
+
+
+def replaced(body: bytes, text: str) -> bytes:
+    """An answer with another text. Of the old one nothing stays, neither its tokens nor what led to it."""
+    document = json.loads(body)
+    finish = document["choices"][0].get("finish_reason", "stop")
+    message = {"role": "assistant", "content": text, "refusal": None}
+    document["choices"] = [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}]
+    return json.dumps(document, ensure_ascii=False).encode()
+
+
+def audit_event(told: Annotation, stamp: dict[str, Any]) -> bytes:
+    """The verdict as an event: a piece that adds nothing to the text, for clients that look at every piece's choice."""
+    nothing: dict[str, Any] = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": None}
+    return event_of({**stamp, "object": "recap.audit", "choices": [nothing], "recap": told.recap})
+
+
+def rewritten(found: Sequence[bytes], stamp: dict[str, Any], text: str) -> list[bytes]:
+    """A whole stream with another text: two pieces for it, then what the old one had besides choices (usage)."""
+
+    def piece(delta: dict[str, Any], finish: str | None) -> bytes:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+        return event_of({**stamp, "object": "chat.completion.chunk", "choices": [choice]})
+
+    said = [piece({"role": "assistant", "content": text}, None), piece({}, "stop")]
+    rest = [event for event in found if data_of(event) == DONE or _only_usage(event)]
+    return said + rest
+
+
+def problem(error: UpstreamError) -> dict[str, Any]:
+    """An error of ours in the shape that OpenAI's clients read."""
+    return {"error": {"message": str(error), "type": "upstream_error", "param": None, "code": error.status}}
+
+
+def _only_usage(event: bytes) -> bool:
+    try:
+        document: dict[str, Any] = json.loads(data_of(event))
+        return document["choices"] == [] and "usage" in document
+    except (ValueError, TypeError, KeyError):
+        return False

@@ -1,0 +1,52 @@
+"""What `world:` names mean: `world:whatsup/0017` is a picture, `world:whatsup` a dataset, `world:aligned` a model."""
+
+from __future__ import annotations
+
+from PIL.Image import Image
+
+import recap
+from recap.claims import Statement
+from recap.errors import RecapError, did_you_mean
+from recap.world.benchmarks import BENCHMARKS, benchmark
+from recap.world.bundled import PREFIX, checkpoint_folder, policy_file, unknown_things
+from recap.world.datasets import load_dataset
+from recap.world.draw import MODEL_SIZE, draw
+from recap.world.objects import things
+
+PICTURE = "A drawn scene"
+
+
+def open_image(name: str, size: int | None = None) -> Image:
+    """The picture of that name, drawn at the size that models see, or at the given one."""
+    dataset, _, number = name.removeprefix(PREFIX).partition("/")
+    if dataset not in BENCHMARKS:
+        known = [PREFIX + each for each in BENCHMARKS]
+        raise RecapError(f'"{name}" is not a picture of the embedded world{did_you_mean(PREFIX + dataset, known)}')
+    scenes = benchmark(dataset).scenes
+    if not (number.isascii() and number.isdecimal()) or int(number[:9]) >= len(scenes):
+        raise RecapError(f'"{name}" is not a picture: {PREFIX}{dataset}/0000 to {len(scenes) - 1:04d} are')
+    return draw(scenes, int(number), size or MODEL_SIZE)
+
+
+def image_size(_name: str) -> tuple[int, int]:
+    """Drawn pictures have one size."""
+    return MODEL_SIZE, MODEL_SIZE
+
+
+def image_stamp(name: str) -> str:
+    """A drawn picture by its name and who draws it."""
+    return f"{name} {recap.__version__}"
+
+
+def notes(model: str, statement: Statement) -> list[str]:
+    """The bundled models have seen few things."""
+    unknown = unknown_things(statement.subject, statement.object)
+    if not unknown:
+        return []
+    named = " and ".join(f'"{each}"' for each in unknown)
+    return [f"{model} has never seen {named}, so its answer means nothing; it knows {', '.join(things())}"]
+
+
+__all__ = [
+    "PICTURE", "checkpoint_folder", "image_size", "image_stamp", "load_dataset", "notes", "open_image", "policy_file",
+]  # fmt: skip

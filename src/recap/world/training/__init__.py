@@ -1,0 +1,1 @@
+"""Training the bundled models. The product needs none of it."""

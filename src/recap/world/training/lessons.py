@@ -1,0 +1,162 @@
+# torch types its own functions only in part.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""What the small models are trained on: a pool of painted scenes, and questions about them with their true answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+
+from recap.world.objects import things
+from recap.world.sample import Setting, sample
+from recap.world.scene import NOTHING, PAIRS, Scenes
+from recap.world.training.batched import Painter
+from recap.world.training.vocabulary import NO as NO_WORD
+from recap.world.training.vocabulary import PAD, encode, vocabulary
+from recap.world.training.vocabulary import YES as YES_WORD
+from recap.world.truth import NO, RELATIONS, YES, truth
+
+Tensor = torch.Tensor
+
+OTHER_PAIRS = 0.35
+"""how often a pair with a third thing is asked about, beside the pair itself"""
+CHUNK = 4096
+TRAINING, DEVELOPMENT = 1, 2
+"""first numbers of the seeds; the benchmarks have their own"""
+DEVELOPMENT_BACKGROUNDS = (4096, 256)
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Painted scenes on a device."""
+
+    pixels: Tensor
+    """(n, 3, size, size) bytes"""
+    seen: Tensor
+    """(n, PLACES, cells, cells) bytes"""
+    thing: Tensor
+    """(n, PLACES)"""
+    truth: Tensor
+    """(n, pairs · relations): YES, NO or UNCLEAR"""
+
+    def __len__(self) -> int:
+        return len(self.pixels)
+
+
+def make_pool(
+    count: int, first_seed: int, device: Any, setting: Setting, workers: int, say: Callable[[str], None]
+) -> Pool:
+    """Scenes by lot in worker processes, painted here. The same seed gives the same pool, however many workers."""
+    painter = Painter(device, setting.backgrounds)
+    chunks = [(min(CHUNK, count - start), first_seed, start) for start in range(0, count, CHUNK)]
+    pixels, seen, thing, labels = [], [], [], []
+    with ProcessPoolExecutor(workers) as workers_:
+        for done, (scenes, found) in enumerate(workers_.map(partial(_chunk, setting), chunks)):
+            painted = painter.paint(scenes)
+            pixels.append(painted.pixels)
+            seen.append(painted.seen)
+            thing.append(torch.from_numpy(scenes.thing).to(device))
+            labels.append(torch.from_numpy(found).to(device))
+            if done % 32 == 31:
+                say(f"painted {CHUNK * (done + 1):,} scenes")
+    return Pool(torch.cat(pixels), torch.cat(seen), torch.cat(thing), torch.cat(labels))
+
+
+def _chunk(setting: Setting, job: tuple[int, int, int]) -> tuple[Scenes, np.ndarray]:
+    count, first_seed, number = job
+    scenes = sample(count, (first_seed, number), setting)
+    found = [truth(scenes, relation, i, j) for i, j in PAIRS for relation in RELATIONS]
+    return scenes, np.stack(found, 1).astype(np.int8)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Questions about scenes. Arrays are (n, questions, …)."""
+
+    ids: Tensor
+    """question, words before the answer, the answer, padding"""
+    length: Tensor
+    """how many tokens stand before the answer"""
+    answer: Tensor
+    """token id of the true answer"""
+    relation: Tensor
+
+
+@dataclass
+class Asker:
+    """Draws questions: every relation alike, `yes` as often as wished, in many wordings."""
+
+    groups: dict[str, float]
+    pool: Pool
+    yes_share: float
+    generator: torch.Generator
+    _table: dict[str, Tensor] = field(init=False)
+
+    def __post_init__(self) -> None:
+        device = self.pool.pixels.device
+        encoded = encode(self.groups)
+        numbers = np.array([vocabulary()[name] for name in things()])
+        chosen = np.zeros((len(RELATIONS), len(encoded.relation)))
+        chosen[encoded.relation, np.arange(len(encoded.relation))] = encoded.weight
+        names = ("ids", "length", "subject", "object")
+        self._table = {name: torch.from_numpy(getattr(encoded, name)).to(device) for name in names}
+        self._table["chosen"] = torch.from_numpy(chosen).float().to(device)
+        self._table["names"] = torch.from_numpy(numbers).to(device)
+        self._table["weight"] = self._weights()
+
+    def _weights(self) -> Tensor:
+        """(2, cells): how much a cell with that answer counts: rare answers are asked as often as common ones."""
+        cells = self.pool.truth.view(len(self.pool), len(PAIRS), len(RELATIONS))
+        pair = torch.tensor([1.0 if max(p) < 2 else OTHER_PAIRS for p in PAIRS], device=cells.device)
+        found = []
+        for answer in (NO, YES):
+            often = ((cells == answer).float().mean(0) * pair[:, None]).sum(0).clamp(min=1e-6)
+            found.append((pair[:, None] / often[None]).flatten())
+        return torch.stack(found)
+
+    def ask(self, rows: Tensor, questions: int) -> Asked:
+        """So many questions about each of these scenes."""
+        pool, table = self.pool, self._table
+        n = len(rows)
+        labels = pool.truth[rows].long()
+        draw = partial(torch.rand, generator=self.generator, device=labels.device)
+        wished = (draw((n, questions)) < self.yes_share).long()
+        fits = labels[:, None] == wished[..., None]
+        weight = table["weight"][wished] * fits
+        nothing = weight.sum(-1, keepdim=True) == 0
+        known = (labels >= 0)[:, None].expand_as(weight)
+        weight = torch.where(nothing, known.float(), weight).flatten(0, 1)
+        cell = torch.multinomial(weight, 1, generator=self.generator).view(n, questions)
+        answer = torch.gather(labels, 1, cell)
+        pair, relation = cell // len(RELATIONS), cell % len(RELATIONS)
+        way = torch.multinomial(table["chosen"][relation.flatten()], 1, generator=self.generator).view(n, questions)
+        ids = table["ids"][way].clone()
+        places = torch.tensor(PAIRS, device=ids.device)[pair]
+        for gap, side in (("subject", 0), ("object", 1)):
+            thing = torch.gather(pool.thing[rows], 1, places[..., side])
+            word = table["names"][thing.clamp(min=0)]
+            for column in (0, 1):
+                ids.scatter_(2, table[gap][way][..., column : column + 1], word[..., None])
+        words = vocabulary()
+        said = torch.where(answer == YES, words[YES_WORD], words[NO_WORD])
+        length = table["length"][way]
+        wide = torch.nn.functional.pad(ids, (0, 1), value=words[PAD])
+        wide.scatter_(2, length[..., None], said[..., None])
+        return Asked(wide, length, said, relation)
+
+
+def cell_targets(pool: Pool, rows: Tensor) -> Tensor:
+    """(n, cells, things): whether a thing shows in a cell of the picture. Only training uses it."""
+    seen = (pool.seen[rows] > 30).float().flatten(2)
+    thing = pool.thing[rows]
+    found = torch.zeros(len(rows), len(things()), seen.shape[2], device=seen.device)
+    found.scatter_reduce_(
+        1, thing.clamp(min=0)[..., None].expand_as(seen), seen * (thing != NOTHING)[..., None], "amax"
+    )
+    return found.transpose(1, 2)
