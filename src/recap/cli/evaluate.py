@@ -56,8 +56,9 @@ def run(
     Example: recap evaluate table.jsonl --splits 20 --json
     """
     from recap.claims import load_graph
-    from recap.cli.console import notice, print_json, progress, split_names
+    from recap.cli.console import notice, print_json, split_names
     from recap.evaluation import evaluate
+    from recap.progress import progress
     from recap.table import read_table
 
     rows = read_table(table, load_graph(graph))
@@ -122,10 +123,10 @@ def _write(result: Evaluation, out: Path) -> None:
 
 def _report(rows: MarginTable, result: Evaluation, source: Path, out: Path) -> Path:
     """Every experiment of the paper that one table allows, as `recap reproduce` writes them."""
-    from recap.cli.console import progress
     from recap.paper.examples import example_cards
     from recap.paper.experiments import EXPERIMENTS
     from recap.paper.reproduce import provenance, restated, run_all, table_study, today
+    from recap.progress import progress
     from recap.report import Report, write_report
 
     study = table_study(rows, result)

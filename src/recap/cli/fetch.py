@@ -62,7 +62,7 @@ def run(
 @contextlib.contextmanager
 def _bars() -> Generator[Callable[[str, int, int], None]]:
     """One progress bar at a time, a new one for each new label."""
-    from recap.cli.console import progress
+    from recap.progress import progress
 
     with contextlib.ExitStack() as stack:
         shown: dict[str, Callable[[int], None]] = {}

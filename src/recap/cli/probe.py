@@ -84,7 +84,7 @@ def run(
     from functools import partial
 
     from recap.claims import load_graph
-    from recap.cli.console import notice, print_json, running
+    from recap.cli.console import notice, print_json
     from recap.cli.engines import Wanted
     from recap.cli.loading import load_model
     from recap.datasets import load_dataset
@@ -92,6 +92,7 @@ def run(
     from recap.errors import RecapError, did_you_mean
     from recap.models.remote import is_remote
     from recap.probes import PROBE_SETS, ways
+    from recap.progress import running
     from recap.store import Store
     from recap.table import write_table
 

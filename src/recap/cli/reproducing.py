@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from recap.cli.console import notice, print_json, progress, running
+from recap.cli.console import notice, print_json
 from recap.cli.loading import load_model, require_local
 from recap.errors import RecapError, did_you_mean
 from recap.files import make_folder
@@ -21,6 +21,7 @@ from recap.paper.experiments import Experiment, Result
 from recap.paper.printed import beside
 from recap.paper.reproduce import needed, provenance, run_all, today
 from recap.paper.suites import PAPER, Suite
+from recap.progress import progress, running
 from recap.report import Report, write_report
 from recap.store import Store
 

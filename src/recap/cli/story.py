@@ -9,10 +9,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from recap.cli.console import notice, running
+from recap.cli.console import notice
 from recap.cli.loading import load_model, require_local
 from recap.files import make_folder, write_text
 from recap.policy import save_policy
+from recap.progress import running
 from recap.report.examples import Example
 from recap.store import Store
 from recap.table import write_table

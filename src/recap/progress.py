@@ -1,0 +1,44 @@
+"""Progress on stderr, for the command line and for Python alike; silent where nobody watches."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Generator
+
+
+@contextlib.contextmanager
+def progress(label: str, total: int) -> Generator[Callable[[int], None]]:
+    """A progress bar on stderr while the block runs; silent where nobody watches. Call it with how much is done."""
+    if not sys.stderr.isatty():
+        yield lambda _done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Rate(TextColumn):
+        def __init__(self) -> None:
+            super().__init__("")
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(label, total=total)
+        yield lambda done: bars.update(task, completed=done)
+
+
+@contextlib.contextmanager
+def running(label: str) -> Generator[Callable[[int, int], None]]:
+    """The same for work whose size is known only once it has begun. Call it with how much is done, and of how much."""
+    with contextlib.ExitStack() as stack:
+        bars: list[Callable[[int], None]] = []
+
+        def tell(done: int, of: int) -> None:
+            if not bars:
+                bars.append(stack.enter_context(progress(label, of)))
+            bars[0](done)
+
+        yield tell
