@@ -38,7 +38,7 @@ def asked_by(way: str, asked: str, subject: str, obj: str) -> str:
     >>> asked_by(ways("paraphrases")["visible"], "Does the box contain the ball?", "box", "ball")
     'Based on what is visible, is it true that the box contains the ball?'
     """
-    bare = asked.rstrip("? ")
+    bare = asked.rstrip("?. ")
     parts = {
         "question": bare[:1].lower() + bare[1:],
         "Question": bare,
