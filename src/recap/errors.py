@@ -39,6 +39,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f'; did you mean "{close[0]}"?' if close else ""
 
 
+def one_of(word: str, known: Iterable[str], what: str) -> None:
+    """Complain unless the word is a known one: `"rays" is not an engine; did you mean "ray"? (local, ray)`."""
+    names = list(known)
+    if word not in names:
+        raise RecapError(f'"{word}" is not {what}{did_you_mean(word, names)} ({", ".join(names)})')
+
+
 def quoted(text: str, limit: int = 80) -> str:
     """The text in quotes, on one line, cut where it is long: errors stay one readable line."""
     flat = " ".join(text.split())

@@ -365,3 +365,35 @@ def test_two_hundred_kills_lose_nothing(tmp_path: Path) -> None:
     assert table.read_bytes() == (tmp_path / "calm.jsonl").read_bytes()
     with Store(wild) as store, Store(tmp_path / "calm.db") as calm:
         assert len(store) == len(calm)
+
+
+def test_rows_that_cannot_be_read_are_named_and_the_rest_is_written(
+    recap: Recap, checkpoint: Path, tmp_path: Path
+) -> None:
+    data = save_dataset(tmp_path / "d", 2)
+    with data.open("a") as stream:
+        stream.write('{"image": "0.png", "question": "Is the man on the phone?"}\n')
+        stream.write('{"image": "0.png", "question": "What is this?"}\n' * 25)
+    ran = recap("probe", data, "--model", checkpoint, "--out", tmp_path / "t.jsonl", "--json")
+    assert (ran.code, ran.json["statements"], len(ran.json["unread"])) == (2, 8, 26)
+    assert f'{data}:9: no spatial relation found in "Is the man on the phone?"' in ran.err
+    assert "… and 6 more rows that cannot be read" in ran.err
+    assert len(read_table(tmp_path / "t.jsonl")) == 8
+
+
+def test_python_probes_as_the_command_does(recap: Recap, checkpoint: Path, dataset: Path, tmp_path: Path) -> None:
+    import recap as package
+
+    said = ["probe", dataset, "--model", checkpoint, "--probes", "cal", "--wording", "verbatim", "--limit", "6"]
+    ran = recap(*said, "--out", tmp_path / "a.jsonl", "--json")
+    found = package.probe(dataset, str(checkpoint), out=tmp_path / "b.jsonl", probes="cal", wording="verbatim", limit=6)
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    changing = {"probes_per_second"}
+    assert {k: v for k, v in ran.json.items() if k not in changing} == {
+        k: v for k, v in found.to_json().items() if k not in changing
+    }
+    assert len(found.table) == 6
+    from recap.models.load import load_model
+
+    again = package.probe(dataset, load_model(str(checkpoint)), probes="cal", wording="verbatim", limit=6)
+    assert [row.direct for row in again.rows] == [row.direct for row in found.rows]

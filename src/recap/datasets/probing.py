@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import contextlib
+import sys
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from recap.claims import Graph, default_graph
-from recap.datasets import Item
-from recap.errors import RecapError
+from recap.claims import Graph, default_graph, load_graph
+from recap.datasets import Item, load_dataset
+from recap.errors import RecapError, one_of
 from recap.images import image_size
-from recap.probing import Asked, Engine, Ran, plan_job, rows_of
+from recap.models import LikelihoodModel
+from recap.models.load import load_model
+from recap.models.remote import is_remote
+from recap.probes import PROBE_SETS, question, ways
+from recap.probing import Asked, Engine, LocalEngine, Ran, plan_job, rows_of
+from recap.progress import running
 from recap.schemes import scheme_of
 from recap.store import Store
-from recap.table import MarginTable, Row
+from recap.table import MarginTable, Row, write_table
 
+ENGINES = ("local", "ray")
+WORDINGS = ("relation", "verbatim")
 Progress = Callable[[int, int], None]
 """told how many probes are done, and of how many"""
 
@@ -27,11 +38,112 @@ class Probing:
     ran: Ran
     graph: Graph
     source: str
+    unread: tuple[str, ...] = ()
+    """rows of the dataset that were left out, one line each: where, and why no relation was found"""
+    wording: str = "relation"
+    scoring: str = ""
+    """how the model was scored: as token trees, plainly, or by a server"""
+
+    @property
+    def failed_images(self) -> dict[str, str]:
+        """The pictures that could not be shown, and why; their statements were left out."""
+        return dict(self.ran.failed)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `recap probe --json` prints."""
+        return {
+            "statements": len(self.rows),
+            "unread": list(self.unread),
+            "probes": self.ran.computed + self.ran.found,
+            "forwards": self.ran.forwards,
+            "cache_hits": self.ran.found,
+            "probes_per_second": round(self.ran.rate, 2),
+            "failed_images": len(self.ran.failed),
+            "wording": self.wording,
+            "scoring": self.scoring,
+        }
 
     @property
     def table(self) -> MarginTable:
         """The rows as a table."""
         return MarginTable(tuple(self.rows), self.graph, source=self.source)
+
+
+def probe(
+    dataset: str | Path,
+    model: str | LikelihoodModel,
+    *,
+    out: str | Path | None = None,
+    probes: str = "img",
+    wrapper: str = "plain",
+    wording: str = "relation",
+    root: str | Path | None = None,
+    images: str | Path | None = None,
+    store: str | Path | None = None,
+    limit: int | None = None,
+    graph: str | Path | Graph | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    workers: int | None = None,
+    gpus_per_worker: float | None = None,
+    progress: Progress | bool = False,
+    load: Callable[..., LikelihoodModel] = load_model,
+    **loading: Any,
+) -> Probing:
+    """Ask a model every probe of a dataset: what `recap probe` does, with the same options and defaults.
+
+    `dataset` is a benchmark's name or a file, `model` a name or a model already loaded. The table is written to `out`
+    where that is given. `loading` are the model's options (dtype, device, server, …); `progress=True` shows the command's
+    bar. A row or picture that cannot be used is left out, and named in the result.
+    """
+    one_of(probes, PROBE_SETS, "a probe set")
+    one_of(wrapper, ways("wrappers"), "a wrapper")
+    one_of(wording, WORDINGS, "a wording")
+    one_of(engine, ENGINES, "an engine")
+    if engine == "local" and (address, workers, gpus_per_worker) != (None, None, None):
+        raise RecapError("--address, --workers and --gpus-per-worker belong to --engine ray")
+    relations = graph if isinstance(graph, Graph) else load_graph(graph)
+    loaded = load_dataset(str(dataset), root, relations)
+    items = loaded.items[:limit]
+    check_pictures(items)
+
+    @contextlib.contextmanager
+    def opened() -> Generator[Engine]:
+        if not isinstance(model, str):
+            if engine != "local":
+                raise RecapError("a model that is already loaded cannot be sent to Ray's workers: give its name")
+            yield LocalEngine(model)
+            return
+        named = partial(load, model, **loading)
+        if engine == "local":
+            yield LocalEngine(named())
+            return
+        from recap.probing.cluster.engine import RayEngine
+        from recap.probing.cluster.session import session
+
+        gpus = 0.0 if gpus_per_worker is None and is_remote(model) else gpus_per_worker
+        with session(address, workers, gpus) as pool:
+            yield RayEngine(named, pool, sys.stderr.write)
+
+    watched = running("probes") if progress is True else contextlib.nullcontext(progress or None)
+    # The store before the model: a wrong file should not cost its loading.
+    with Store(store or ":memory:") as kept, opened() as ready, watched as bar:
+        found = probe_items(
+            items,
+            ready,
+            kept,
+            probes=probes,
+            wrapper=wrapper,
+            wording=wording,
+            graph=relations,
+            folder=Path(images or root or Path(dataset).parent),
+            source=str(dataset),
+            **({"progress": bar} if bar else {}),
+        )
+        found = replace(found, unread=loaded.unread, wording=wording, scoring=ready.way)
+    if found.rows and out is not None:
+        write_table(found.rows, out)
+    return found
 
 
 def probe_items(
@@ -41,6 +153,7 @@ def probe_items(
     *,
     probes: str = "img",
     wrapper: str = "plain",
+    wording: str = "relation",
     graph: Graph | None = None,
     folder: Path | None = None,
     source: str = "the dataset",
@@ -48,6 +161,8 @@ def probe_items(
 ) -> Probing:
     """Ask an engine every probe of these statements. Pictures are looked for in `folder`; what fails is set aside."""
     relations = graph or default_graph()
+    if wording == "verbatim":
+        items = [_verbatim(item, relations) for item in items]
     asked = [_asked(item, folder or Path(), relations) for item in items]
 
     def size(image: str | None, questions: int) -> int:
@@ -56,6 +171,13 @@ def probe_items(
     job = plan_job(asked, probes, size, engine.tokens, relations, wrapper)
     ran = engine.run(job, store, lambda done: progress(done, job.probes))
     return Probing(rows_of(job, ran, str(engine.identity), relations), ran, relations, source)
+
+
+def _verbatim(item: Item, graph: Graph) -> Item:
+    """The statement asked in its own relation phrase, unless it comes with a question of its own."""
+    said = item.statement
+    asked = question(said.subject, said.relation, said.object, graph, said.phrase)
+    return item if item.question else replace(item, question=asked)
 
 
 def check_pictures(items: Sequence[Item]) -> None:
