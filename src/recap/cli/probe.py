@@ -85,13 +85,13 @@ def run(
 
     from recap.claims import load_graph
     from recap.cli.console import notice, print_json
-    from recap.cli.engines import Wanted
     from recap.cli.loading import load_model
     from recap.datasets import load_dataset
     from recap.datasets.probing import check_pictures, probe_items
     from recap.errors import RecapError, did_you_mean
     from recap.models.remote import is_remote
     from recap.probes import PROBE_SETS, ways
+    from recap.probing import open_engine
     from recap.progress import running
     from recap.store import Store
     from recap.table import write_table
@@ -101,13 +101,6 @@ def run(
     if wrapper not in ways("wrappers"):
         known = ways("wrappers")
         raise RecapError(f'"{wrapper}" is not a wrapper{did_you_mean(wrapper, known)} ({", ".join(known)})')
-    wanted = Wanted(engine, address, workers, gpus_per_worker)
-    wanted.check()
-    relations = load_graph(graph)
-    items = load_dataset(dataset, root, relations).items[:limit]
-    check_pictures(items)
-    folder = images or root or Path(dataset).parent
-    kept = Store(store or ":memory:")  # before the model: a wrong file should not cost its loading
     load = partial(
         load_model,
         model,
@@ -122,7 +115,21 @@ def run(
         patience=patience,
         template=template,
     )
-    with kept, wanted.open(load, is_remote(model)) as speaker, running("probes") as done:
+    opened = open_engine(
+        engine,
+        load,
+        address=address,
+        workers=workers,
+        gpus=gpus_per_worker,
+        served=is_remote(model),
+        say=lambda text: typer.echo(text, err=True, nl=False),
+    )
+    relations = load_graph(graph)
+    items = load_dataset(dataset, root, relations).items[:limit]
+    check_pictures(items)
+    folder = images or root or Path(dataset).parent
+    kept = Store(store or ":memory:")  # before the model: a wrong file should not cost its loading
+    with kept, opened as speaker, running("probes") as done:
         found = probe_items(
             items,
             speaker,

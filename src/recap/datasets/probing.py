@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from recap.claims import Graph, default_graph
 from recap.datasets import Item
 from recap.errors import RecapError
 from recap.images import image_size
-from recap.probing import Asked, Engine, Ran, plan_job, rows_of
+from recap.probing import Engine, ProbeRun, plan_job, rows_of
 from recap.schemes import scheme_of
 from recap.store import Store
 from recap.table import MarginTable, Row
@@ -24,7 +25,7 @@ class Probing:
     """What probing a dataset gave: rows in the dataset's order, and how it went."""
 
     rows: list[Row]
-    ran: Ran
+    ran: ProbeRun
     graph: Graph
     source: str
 
@@ -48,12 +49,13 @@ def probe_items(
 ) -> Probing:
     """Ask an engine every probe of these statements. Pictures are looked for in `folder`; what fails is set aside."""
     relations = graph or default_graph()
-    asked = [_asked(item, folder or Path(), relations) for item in items]
+    check_pictures(items)
 
     def size(image: str | None, questions: int) -> int:
         return engine.size(None if image is None else image_size(image), questions)
 
-    job = plan_job(asked, probes, size, engine.tokens, relations, wrapper)
+    find = partial(locate, folder or Path())
+    job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find)
     ran = engine.run(job, store, lambda done: progress(done, job.probes))
     return Probing(rows_of(job, ran, str(engine.identity), relations), ran, relations, source)
 
@@ -63,22 +65,6 @@ def check_pictures(items: Sequence[Item]) -> None:
     for item in items:
         if item.image is None:
             raise RecapError(f"{item.id}: it is not known which picture this statement is about")
-
-
-def _asked(item: Item, folder: Path, graph: Graph) -> Asked:
-    check_pictures([item])
-    image = item.image or ""
-    return Asked(
-        item.id,
-        graph.claim(item.statement),
-        locate(folder, image),
-        item.unit,
-        item.dataset,
-        item.label,
-        item.answer,
-        item.question,
-        item.image,
-    )
 
 
 def locate(folder: Path, image: str) -> str:
