@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,16 +18,19 @@ from recap.models import LikelihoodModel
 from recap.models.load import load_model
 from recap.models.remote import is_remote
 from recap.probes import PROBE_SETS, question, ways
-from recap.probing import Asked, Engine, LocalEngine, Ran, plan_job, rows_of
+from recap.probing import Engine, LocalEngine, ProbeRun, open_engine, plan_job, rows_of
 from recap.progress import running
 from recap.schemes import scheme_of
 from recap.store import Store
 from recap.table import MarginTable, Row, write_table
 
-ENGINES = ("local", "ray")
 WORDINGS = ("relation", "verbatim")
 Progress = Callable[[int, int], None]
 """told how many probes are done, and of how many"""
+
+
+def _unwatched(_done: int, _of: int) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Probing:
     """What probing a dataset gave: rows in the dataset's order, and how it went."""
 
     rows: list[Row]
-    ran: Ran
+    ran: ProbeRun
     graph: Graph
     source: str
     unread: tuple[str, ...] = ()
@@ -93,41 +96,33 @@ def probe(
     """Ask a model every probe of a dataset: what `recap probe` does, with the same options and defaults.
 
     `dataset` is a benchmark's name or a file, `model` a name or a model already loaded. The table is written to `out`
-    where that is given. `loading` are the model's options (dtype, device, server, …); `progress=True` shows the command's
-    bar. A row or picture that cannot be used is left out, and named in the result.
+    where that is given. `loading` are the model's options (dtype, device, server, …); `progress=True` shows the bar of
+    the command. A row or picture that cannot be used is left out, and named in the result.
     """
     one_of(probes, PROBE_SETS, "a probe set")
     one_of(wrapper, ways("wrappers"), "a wrapper")
     one_of(wording, WORDINGS, "a wording")
-    one_of(engine, ENGINES, "an engine")
-    if engine == "local" and (address, workers, gpus_per_worker) != (None, None, None):
-        raise RecapError("--address, --workers and --gpus-per-worker belong to --engine ray")
+    if isinstance(model, str):
+        opened = open_engine(
+            engine,
+            partial(load, model, **loading),
+            address=address,
+            workers=workers,
+            gpus=gpus_per_worker,
+            served=is_remote(model),
+            say=lambda text: print(text, end="", file=sys.stderr),
+        )
+    elif engine == "local":
+        opened = contextlib.nullcontext(LocalEngine(model))
+    else:
+        raise RecapError("a model that is already loaded cannot be sent to Ray's workers: give its name")
     relations = graph if isinstance(graph, Graph) else load_graph(graph)
     loaded = load_dataset(str(dataset), root, relations)
     items = loaded.items[:limit]
     check_pictures(items)
-
-    @contextlib.contextmanager
-    def opened() -> Generator[Engine]:
-        if not isinstance(model, str):
-            if engine != "local":
-                raise RecapError("a model that is already loaded cannot be sent to Ray's workers: give its name")
-            yield LocalEngine(model)
-            return
-        named = partial(load, model, **loading)
-        if engine == "local":
-            yield LocalEngine(named())
-            return
-        from recap.probing.cluster.engine import RayEngine
-        from recap.probing.cluster.session import session
-
-        gpus = 0.0 if gpus_per_worker is None and is_remote(model) else gpus_per_worker
-        with session(address, workers, gpus) as pool:
-            yield RayEngine(named, pool, sys.stderr.write)
-
-    watched = running("probes") if progress is True else contextlib.nullcontext(progress or None)
+    watched = running("probes") if progress is True else contextlib.nullcontext(progress or _unwatched)
     # The store before the model: a wrong file should not cost its loading.
-    with Store(store or ":memory:") as kept, opened() as ready, watched as bar:
+    with Store(store or ":memory:") as kept, opened as ready, watched as bar:
         found = probe_items(
             items,
             ready,
@@ -138,7 +133,7 @@ def probe(
             graph=relations,
             folder=Path(images or root or Path(dataset).parent),
             source=str(dataset),
-            **({"progress": bar} if bar else {}),
+            progress=bar,
         )
         found = replace(found, unread=loaded.unread, wording=wording, scoring=ready.way)
     if found.rows and out is not None:
@@ -157,18 +152,19 @@ def probe_items(
     graph: Graph | None = None,
     folder: Path | None = None,
     source: str = "the dataset",
-    progress: Progress = lambda _done, _of: None,
+    progress: Progress = _unwatched,
 ) -> Probing:
     """Ask an engine every probe of these statements. Pictures are looked for in `folder`; what fails is set aside."""
     relations = graph or default_graph()
     if wording == "verbatim":
         items = [_verbatim(item, relations) for item in items]
-    asked = [_asked(item, folder or Path(), relations) for item in items]
+    check_pictures(items)
 
     def size(image: str | None, questions: int) -> int:
         return engine.size(None if image is None else image_size(image), questions)
 
-    job = plan_job(asked, probes, size, engine.tokens, relations, wrapper)
+    find = partial(locate, folder or Path())
+    job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find)
     ran = engine.run(job, store, lambda done: progress(done, job.probes))
     return Probing(rows_of(job, ran, str(engine.identity), relations), ran, relations, source)
 
@@ -185,22 +181,6 @@ def check_pictures(items: Sequence[Item]) -> None:
     for item in items:
         if item.image is None:
             raise RecapError(f"{item.id}: it is not known which picture this statement is about")
-
-
-def _asked(item: Item, folder: Path, graph: Graph) -> Asked:
-    check_pictures([item])
-    image = item.image or ""
-    return Asked(
-        item.id,
-        graph.claim(item.statement),
-        locate(folder, image),
-        item.unit,
-        item.dataset,
-        item.label,
-        item.answer,
-        item.question,
-        item.image,
-    )
 
 
 def locate(folder: Path, image: str) -> str:
