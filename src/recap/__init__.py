@@ -14,27 +14,27 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from recap.audit import Auditor, Verdict, replay
     from recap.claims import Claim, Graph, Statement, load_graph, parse
+    from recap.commands import calibrate, decide, score
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
-    from recap.evaluation import Evaluation
+    from recap.evaluation import Evaluation, evaluate
     from recap.policy import Decision, Policy, calibrate_table, load_policy, save_policy
     from recap.probes import Plan, Probe, View, plan_probes
     from recap.risks import RISKS, compute_risk
     from recap.table import MarginTable, Row, read_table, write_table
-    from recap.tables import calibrate, decide, evaluate, score
 
 # Names are loaded when first used: `import recap` stays light, and `recap --help` needs no numpy.
 _ROOMS = {
     "audit": "Auditor Verdict replay",
     "claims": "Claim Graph Statement load_graph parse",
+    "commands": "calibrate decide score",
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
-    "evaluation": "Evaluation",
+    "evaluation": "Evaluation evaluate",
     "policy": "Decision Policy calibrate_table load_policy save_policy",
     "probes": "Plan Probe View plan_probes",
     "risks": "RISKS compute_risk",
     "table": "MarginTable Row read_table write_table",
-    "tables": "calibrate decide evaluate score",
 }
 _PUBLIC = {name: f"recap.{room}" for room, names in _ROOMS.items() for name in names.split()}
 

@@ -13,6 +13,10 @@ class RecapError(ValueError):
         super().__init__(" ".join(message.split()))
 
 
+class RecapWarning(UserWarning):
+    """Input that is taken, though something about it is probably not meant. The command line prints it as a notice."""
+
+
 def reason(error: OSError) -> str:
     """Why the operating system refused, in a few lower-case words."""
     return (error.strerror or str(error)).lower()
