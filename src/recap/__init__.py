@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
     from recap.evaluation import Evaluation, evaluate
+    from recap.paper.reproduce import reproduce
     from recap.policy import Decision, Policy, calibrate_table, load_policy, save_policy
     from recap.probes import Plan, Probe, View, plan_probes
     from recap.risks import RISKS, compute_risk
     from recap.table import MarginTable, Row, read_table, write_table
+    from recap.world.demo import demo
 
 # Names are loaded when first used: `import recap` stays light, and `recap --help` needs no numpy.
 _ROOMS = {
@@ -31,10 +33,12 @@ _ROOMS = {
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
     "evaluation": "Evaluation evaluate",
+    "paper.reproduce": "reproduce",
     "policy": "Decision Policy calibrate_table load_policy save_policy",
     "probes": "Plan Probe View plan_probes",
     "risks": "RISKS compute_risk",
     "table": "MarginTable Row read_table write_table",
+    "world.demo": "demo",
 }
 _PUBLIC = {name: f"recap.{room}" for room, names in _ROOMS.items() for name in names.split()}
 
@@ -60,6 +64,7 @@ __all__ = [
     "calibrate_table",
     "compute_risk",
     "decide",
+    "demo",
     "evaluate",
     "load_graph",
     "load_policy",
@@ -68,6 +73,7 @@ __all__ = [
     "probe",
     "read_table",
     "replay",
+    "reproduce",
     "save_policy",
     "score",
     "write_table",

@@ -121,7 +121,8 @@ def _report(rows: MarginTable, result: Evaluation, source: Path, out: Path) -> P
     report = Report(
         title=f"RECAP: {study.title(study.headline[0])} on {study.title(study.primary[0])}",
         suite=study.suite,
-        command=f"recap evaluate {source} --coverage {result.coverage:g} --splits {result.splits} --out {out}",
+        command=f"recap evaluate {source} --coverage {result.coverage:g} --level {result.level:g} "
+        f"--splits {result.splits} --out {out}",
         date=today(),
         experiments=found if result.coverage == PAPERS_COVERAGE else restated(found, result.coverage),
         provenance=provenance(study),

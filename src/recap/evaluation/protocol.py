@@ -59,7 +59,9 @@ def evaluate(
     if not 0 < level < 1:
         raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
     table = as_table(table, graph)
-    everything = labelled_rows(table if family is None else table.of_family(family))
+    if family is not None:
+        table = table.of_family(family)
+    everything = labelled_rows(table)
     inside = everything.where(everything.covered)
     if not len(inside):
         raise RecapError(f"{table.source}: no labelled row is inside the relation graph")
