@@ -121,14 +121,13 @@ def fetch(
     from recap.datasets.fetch import Told, fetch_dataset
     from recap.errors import RecapError
 
-    folder = root or Path("data") / dataset
     with _bars() as progress:
         told = Told(notice, progress)
-        got = fetch_dataset(dataset, folder, images=not no_images, limit=limit, mirror=mirror, told=told)
+        got = fetch_dataset(dataset, root, images=not no_images, limit=limit, mirror=mirror, told=told)
     if got.shared:
         notice(f"{len(got.shared)} images that another benchmark shows too are left out (shared_images.txt)")
     name_some(got.failed, "pictures")
-    typer.echo(f"{folder}: {len(got.items):,} statements, {got.pictures:,} pictures")
+    typer.echo(f"{got.root}: {len(got.items):,} statements, {got.pictures:,} pictures")
     if got.failed:
         raise RecapError(f"{len(got.failed):,} pictures could not be fetched; the same command tries those again")
 

@@ -65,7 +65,7 @@ def run(
     if family is not None:
         rows = rows.of_family(family)
     names = split_names(risk, context.args)
-    measure = partial(evaluate, rows, splits=splits, coverage=coverage, level=level, progress=True)
+    measure = partial(evaluate, rows, splits=splits, coverage=coverage, level=level)
     result = measure(risks=names)
     for note in result.notes:
         notice(note)

@@ -105,7 +105,6 @@ def run(
         address=address,
         workers=workers,
         gpus_per_worker=gpus_per_worker,
-        progress=True,
         load=load_model,
         plain=plain,
         compiled=compiled,

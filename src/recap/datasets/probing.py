@@ -89,15 +89,15 @@ def probe(
     address: str | None = None,
     workers: int | None = None,
     gpus_per_worker: float | None = None,
-    progress: Progress | bool = False,
+    progress: Progress | bool = True,
     load: Callable[..., LikelihoodModel] = load_model,
     **loading: Any,
 ) -> Probing:
     """Ask a model every probe of a dataset: what `recap probe` does, with the same options and defaults.
 
     `dataset` is a benchmark's name or a file, `model` a name or a model already loaded. The table is written to `out`
-    where that is given. `loading` are the model's options (dtype, device, server, …); `progress=True` shows the bar of
-    the command. A row or picture that cannot be used is left out, and named in the result.
+    where that is given. `progress` may be a function that is told how many probes are done, and of how many. `loading`
+    are the model's options (dtype, device, …). What cannot be read or shown is left out, and named in the result.
     """
     one_of(probes, PROBE_SETS, "a probe set")
     one_of(wrapper, ways("wrappers"), "a wrapper")

@@ -44,12 +44,12 @@ def evaluate(
     risks: Sequence[str] | None = None,
     family: str | None = None,
     graph: str | Path | Graph | None = None,
-    progress: Callable[[int], None] | bool = False,
+    progress: Callable[[int], None] | bool = True,
 ) -> Evaluation:
     """Every risk the table allows (or those named), and deployed RECAP, over the splits.
 
-    `table` is a table or its file, read with `graph`; `family` leaves only one relation family. `progress=True` shows
-    a bar; a function is told how many splits are done (where rows lie outside the graph there are two rounds of them).
+    `table` is a table or its file, read with `graph`; `family` leaves only one relation family. `progress` may be a
+    function that is told how many splits are done (where rows lie outside the graph there are two rounds of them).
     A split that leaves too few units to calibrate on is skipped; an error is raised only where all are.
     """
     if splits < 1:
