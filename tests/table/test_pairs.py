@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from recap.claims import default_graph
-from recap.claims.extension import inverse
 from recap.errors import RecapWarning
 from recap.evaluation import evaluate
 from recap.table import MarginTable, Row, read_table, write_table
@@ -26,7 +25,7 @@ def over_the_asked_pair(row: Row) -> Row:
     if not row.swapped:
         return row
     margins = {
-        channel: {str(inverse(default_graph(), relation)): margin for relation, margin in (values or {}).items()}
+        channel: {str(default_graph().inverse(relation)): margin for relation, margin in (values or {}).items()}
         for channel, values in row.margins.items()
     }
     return row.model_copy(update={"margins": margins})

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from recap.claims import Graph
-from recap.claims.extension import inverse
 from recap.errors import RecapError, quoted
 from recap.table.row import Row
 
@@ -28,7 +27,7 @@ def to_canonical_pair(row: Row, graph: Graph) -> Row:
         return row
 
     def renamed(relation: str) -> str:
-        other = inverse(graph, relation)
+        other = graph.inverse(relation)
         if other is None:
             raise RecapError(f"{quoted(row.id)}: {relation} has no name with its two objects swapped")
         return other
