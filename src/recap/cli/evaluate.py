@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recap.cli.options import Coverage, GraphFile, Json, Level, Table
+from recap.cli.options import Coverage, GraphFile, Json, Level, Risks, Table
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
@@ -32,10 +32,7 @@ def run(
     table: Table,
     splits: Annotated[int, typer.Option(help="How many calibration splits, seeds 0, 1, ….")] = 20,
     coverage: Coverage = 0.8,
-    risk: Annotated[
-        list[str] | None,
-        typer.Option("--risk", "-r", metavar="NAME...", help="Risks by name.", show_default="all the table allows"),
-    ] = None,
+    risk: Risks = None,
     family: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only this relation family.", show_default="all families")
     ] = None,

@@ -12,6 +12,7 @@ from recap.cli.options import (
     Attention,
     ChatTemplate,
     Concurrency,
+    DatasetName,
     Device,
     Dtype,
     EngineName,
@@ -29,12 +30,7 @@ from recap.cli.options import (
 
 
 def run(
-    dataset: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATASET", help="vsr, whatsup, gsr, world:whatsup, …, or a .jsonl file.", show_default=False
-        ),
-    ],
+    dataset: DatasetName,
     model: Model,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="TABLE", help="Margin table to write.", show_default=False)
