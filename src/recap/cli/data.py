@@ -102,12 +102,13 @@ def fetch(
     Example: recap data fetch vsr --root data/vsr
     """
     from recap.cli.console import name_some, notice
-    from recap.datasets.fetch import Told, fetch_dataset
+    from recap.datasets.fetch import fetch_dataset
     from recap.errors import RecapError
 
     with _bars() as progress:
-        told = Told(notice, progress)
-        got = fetch_dataset(dataset, root, images=not no_images, limit=limit, mirror=mirror, told=told)
+        got = fetch_dataset(
+            dataset, root, images=not no_images, limit=limit, mirror=mirror, say=notice, progress=progress
+        )
     if got.shared:
         notice(f"{len(got.shared)} images that another benchmark shows too are left out (shared_images.txt)")
     name_some(got.failed, "pictures")
