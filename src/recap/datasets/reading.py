@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -12,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 from recap.claims import Graph, NoRelationError, default_graph, parse
 from recap.datasets.item import Item, Loaded
 from recap.errors import RecapError, misspelt, quoted
-from recap.files import locating, read_lines, reading
+from recap.files import BOM, locating, read_lines, reading
 from recap.validation import explain
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -86,21 +85,15 @@ def validated_lines(source: Path, model: type[Model]) -> Iterator[tuple[int, Mod
 def validated_list(source: Path, kind: TypeAdapter[list[T]]) -> list[T]:
     """A JSON list, each element as the given type."""
     with reading(source, "annotations"):
-        text = source.read_text("utf-8-sig")
+        text = source.read_bytes().removeprefix(BOM)
     try:
-        elements = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise RecapError(f"{source}:{error.lineno}: not valid JSON: {error.msg.lower()}") from None
-    except (RecursionError, ValueError):
-        raise RecapError(
-            f"{source}: not valid JSON: it nests too deeply, or holds a number beyond all bounds"
-        ) from None
-    if not isinstance(elements, list) or not elements:
-        raise RecapError(f"{source}: expected a JSON list with at least one element")
-    try:
-        return kind.validate_python(elements)
+        elements = kind.validate_json(text)
     except ValidationError as error:
-        raise RecapError(f"{source}: element {explain(error)}") from None
+        element = "element " if error.errors()[0]["loc"] else ""
+        raise RecapError(f"{source}: {element}{explain(error, 'what it holds')}") from None
+    if not elements:
+        raise RecapError(f"{source}: expected a JSON list with at least one element")
+    return elements
 
 
 def load_own(source: Path, graph: Graph | None = None) -> Loaded:

@@ -95,9 +95,8 @@ def _once(client: httpx.Client, url: str, part: Path, progress: Progress) -> boo
         total = done + int(response.headers.get("Content-Length", -done))
         part.parent.mkdir(parents=True, exist_ok=True)  # only now: a server out of reach leaves no empty folders
         with part.open("ab" if status == 206 else "wb") as stream:
-            for (
-                chunk
-            ) in response.iter_bytes():  # as they come: a fixed size would lose the last ones when it breaks off
+            # As they come: a fixed size would lose the last ones when it breaks off.
+            for chunk in response.iter_bytes():
                 stream.write(chunk)
                 done += len(chunk)
                 progress(done, total)
