@@ -144,8 +144,8 @@ def told_again(statements: Sequence[int]) -> str:
     if not statements:
         return "Only the formula was checked: no statement was probed again."
     return (
-        f"In {len(statements)} of them up to {max(statements)} statements were also asked again, with a small probe set "
-        "alone: another batch may move the last digits of a margin."
+        f"In {len(statements)} of them up to {max(statements)} statements were also asked again, with a small probe "
+        "set alone: another batch may move the last digits of a margin."
     )
 
 
