@@ -113,10 +113,11 @@ def _models(options: list[str]) -> dict[str, str]:
     """`--model KEY=NAME` as a mapping."""
     from recap.errors import RecapError
 
-    names = dict(text.partition("=")[::2] for text in options)
-    for key, name in names.items():
-        if not name:
-            raise RecapError(f"--model {key}=: say where from, as {key}=FOLDER or {key}=HUB/NAME")
+    names: dict[str, str] = {}
+    for text in options:
+        key, _, names[key] = text.partition("=")
+        if not names[key]:
+            raise RecapError(f"--model {text}: say where from, as {key}=FOLDER or {key}=HUB/NAME")
     return names
 
 

@@ -5,7 +5,6 @@ Its page is self-contained: no script, no network, readable in the dark and on a
 
 from __future__ import annotations
 
-import io
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from recap.files import make_folder, write_text
 from recap.models import LikelihoodModel
 from recap.models.load import load_model, require_local
 from recap.paper.collect import Watch, some_units
+from recap.paper.examples import card_of
 from recap.paper.experiments import Setting
 from recap.paper.experiments.curves import banded, held_out_curves
 from recap.policy import Policy, calibrate_table, decide, save_policy
@@ -31,7 +31,6 @@ from recap.probes import question
 from recap.probing import LocalEngine
 from recap.progress import running
 from recap.report.charts import Curve, coverage_chart
-from recap.report.example_card import ExampleCard, example_card
 from recap.report.examples import Example, pick
 from recap.report.pages import render
 from recap.store import Store
@@ -43,8 +42,6 @@ from recap.world.scheme import open_image
 DATASET = "world:whatsup"
 FEWEST, MOST = 40, 820
 EXAMPLES = {"world:aligned": 2, "world:biased": 4}
-PICTURE = 480
-"""pixels of a picture on the page"""
 CHOSEN = {
     "recap-img": "relation evidence alone (RECAP-Img)",
     "recap-selector": "relation evidence and confidence (RECAP-Selector)",
@@ -147,19 +144,13 @@ def _page(made: Demo, command: str) -> str:
         "world/demo.html",
         models=[_model(each) for each in made.models],
         coverage=made.models[0].result.coverage,
-        examples=[_card(example, each.policy) for each in made.models for example in each.examples],
+        examples=[card_of(example, each.policy) for each in made.models for example in each.examples],
         dataset=DATASET,
         command=command,
         statements=len(made.models[0].table),
         date=date.today().isoformat(),
         version=f"recap {recap.__version__}, Python {platform.python_version()}",
     )
-
-
-def _card(example: Example, policy: Policy) -> ExampleCard:
-    stream = io.BytesIO()
-    open_image(example.row.image or "", PICTURE).save(stream, "JPEG", quality=90)
-    return example_card(example, policy, stream.getvalue(), scene="A drawn scene")
 
 
 def _model(part: ModelDemo) -> dict[str, Any]:
