@@ -23,9 +23,7 @@ def run(
             "--only", metavar="NAME...", help="Experiments by name or by the paper's label.", show_default="all"
         ),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A quarter of VSR, a tenth of the rest: wider intervals.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A part of the benchmarks: wider intervals.")] = False,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the report goes.")] = Path(
         "recap-report"
     ),

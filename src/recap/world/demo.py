@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import recap
 from recap.audit import Auditor
@@ -42,7 +41,7 @@ from recap.world.scheme import open_image
 DATASET = "world:whatsup"
 FEWEST, MOST = 40, 820
 EXAMPLES = {"world:aligned": 2, "world:biased": 4}
-CHOSEN = {
+MODES = {
     "recap-img": "relation evidence alone (RECAP-Img)",
     "recap-selector": "relation evidence and confidence (RECAP-Selector)",
 }
@@ -109,7 +108,20 @@ def demo(
         save_policy(each.policy, folder / f"{stem}-policy.json")
     for example in made.examples:
         open_image(example.row.image or "", PEOPLE_SIZE).save(made.picture(example))
-    write_text(made.page, _page(made, f"recap demo --groups {groups}"))
+    page = render(
+        "world/demo.html",
+        models=models,
+        about=MODELS,
+        modes=MODES,
+        chart=coverage_chart,
+        coverage=models[0].result.coverage,
+        examples=[card_of(example, each.policy) for each in models for example in each.examples],
+        dataset=DATASET,
+        command=f"recap demo --groups {groups}",
+        date=date.today().isoformat(),
+        version=f"recap {recap.__version__}, Python {platform.python_version()}",
+    )
+    write_text(made.page, page)
     return made
 
 
@@ -136,38 +148,3 @@ def _measure(model: LikelihoodModel, store: Store, groups: int, progress: Progre
         seconds=probing.ran.seconds,
         examples=tuple(Example(name, row, verdict) for row, verdict in zip(picked, verdicts, strict=True)),
     )
-
-
-def _page(made: Demo, command: str) -> str:
-    """The whole document."""
-    return render(
-        "world/demo.html",
-        models=[_model(each) for each in made.models],
-        coverage=made.models[0].result.coverage,
-        examples=[card_of(example, each.policy) for each in made.models for example in each.examples],
-        dataset=DATASET,
-        command=command,
-        statements=len(made.models[0].table),
-        date=date.today().isoformat(),
-        version=f"recap {recap.__version__}, Python {platform.python_version()}",
-    )
-
-
-def _model(part: ModelDemo) -> dict[str, Any]:
-    gate = part.policy.gate
-    measured = {
-        label: part.result.inside[name].to_json() for name, label in ((BASELINE, BASELINE), (DEPLOYED, "RECAP"))
-    }
-    return {
-        "name": part.model,
-        "about": MODELS[part.model.removeprefix("world:")].capitalize(),
-        "direct": part.result.direct,
-        "chosen": CHOSEN.get(part.policy.mode, part.policy.mode),
-        "why": gate.verdict.split(": ", 1)[-1] if gate else "",
-        "rows": {label: [each[metric] for metric in ("acc", "hfpr", "hall_auc")] for label, each in measured.items()},
-        "chart": coverage_chart(part.curves, "wrong among accepted", at=part.result.coverage),
-        "statements": len(part.table),
-        "probes": part.probes,
-        "seconds": part.seconds,
-        "splits": part.result.splits,
-    }
