@@ -23,7 +23,7 @@ from recap.store import Store
 from recap.table import MarginTable
 
 PLAIN = "plain"
-QUICK_WORDINGS = 4
+QUICK_WORDINGS = 8
 """a quick run asks one unit in so many of its own in other wordings"""
 REPROBED = ("img", "cal")
 """the small probe sets that a part of the statements is asked alone, for the low-cost check"""
@@ -129,7 +129,7 @@ class Collector:
                 probing = probe_items(
                     some,
                     LocalEngine(model),
-                    store or self.store,
+                    self.store if store is None else store,
                     probes=probes,
                     wrapper=wrapper,
                     folder=None if self.root is None else self.root / data,
