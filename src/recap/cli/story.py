@@ -81,7 +81,7 @@ def _audit(console: Console, example: Example) -> None:
     verdict = example.verdict
     colour = "green" if verdict.accepted else "red"
     told = f'{example.model}: {escape(verdict.question)} "{verdict.answer}"'
-    console.print(f"{told} [bold {colour}]{example.word}[/], {example.rightly}")
+    console.print(f"{told} [bold {colour}]{example.verdict.word}[/], {example.rightly}")
     console.print(f"  {escape(verdict.reason)}")
 
 

@@ -53,7 +53,7 @@ def _cards(study: Study, s: Setting, folder: Path | None) -> list[ExampleCard]:
             continue
         scheme = scheme_of(row.image)
         scene = "A photograph" if scheme is None else scheme.PICTURE
-        found.append(example_card(example, policy, picture, scene=scene))
+        found.append(example_card(example, picture, scene=scene))
     return found
 
 

@@ -1,6 +1,6 @@
 """Policy: calibration CDFs, the threshold, the gate, the fallback, the staged variant, the policy file, drift."""
 
-from recap.policy.decide import Decision, calibrate_table, check_policy, decide, labelled_rows
+from recap.policy.decide import Decision, Standing, calibrate_table, check_policy, decide, labelled_rows
 from recap.policy.file import load_policy, policy_json, save_policy
 from recap.policy.gate import Gate, confidence_gate
 from recap.policy.policy import CONFIDENCE, IMG, MODES, SELECTOR, STAGED, Applied, Policy, Ranked, Staged, calibrate
@@ -21,6 +21,7 @@ __all__ = [
     "Ranked",
     "Scores",
     "Staged",
+    "Standing",
     "Witness",
     "calibrate",
     "calibrate_table",

@@ -40,7 +40,8 @@ def rank_on(policy: Policy, target: MarginTable) -> Policy:
         return replace(policy, threshold=threshold, staged=staged, ranked_on=ranked)
     held = before.risk[scored]
     threshold = coverage_threshold(held, policy.coverage)
-    return replace(policy, threshold=threshold, reference=EmpiricalCDF.of(held), ranked_on=ranked)
+    cdfs = replace(policy.cdfs, reference=EmpiricalCDF.of(held))
+    return replace(policy, threshold=threshold, cdfs=cdfs, ranked_on=ranked)
 
 
 def _stages(policy: Policy, before: Staged, scores: Scores) -> tuple[Staged, float]:
@@ -50,7 +51,7 @@ def _stages(policy: Policy, before: Staged, scores: Scores) -> tuple[Staged, flo
         staged, threshold = stages(scores.where(scores.covered), policy.coverage, before.coverage)
         staged = replace(staged, fallback_threshold=before.fallback_threshold)
     outside = scores.confidence[~scores.covered]
-    if policy.fallback_cdf is not None and len(outside):
-        last = coverage_threshold(policy.fallback_cdf(outside), policy.coverage)
+    if policy.fallback is not None and len(outside):
+        last = coverage_threshold(policy.fallback.cdf(outside), policy.coverage)
         staged = replace(staged, fallback_threshold=last)
     return staged, threshold

@@ -28,6 +28,7 @@ VERDICT: JsonDict = {
     "risk": 0.727,
     "threshold": 0.801,
     "mode": "recap-selector",
+    "witness": {"kind": "claim", "relation": "on", "margin": 4.418},
     "reason": 'accepted: the claim "crate on suitcase" holds up well enough '
     '(+4.42, against +0.04 for "crate below suitcase"); risk 0.727 ≤ threshold 0.801',
     "standing": {"risk": 0.727, "threshold": 0.801},

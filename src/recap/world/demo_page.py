@@ -9,7 +9,6 @@ from datetime import date
 from typing import Any
 
 import recap
-from recap.policy import Policy
 from recap.report.charts import coverage_chart
 from recap.report.example_card import ExampleCard, example_card
 from recap.report.examples import Example
@@ -34,7 +33,7 @@ def demo_page(shown: Sequence[Shown], command: str) -> str:
         "world/demo_page.html",
         models=[_model(each) for each in shown],
         coverage=COVERAGE,
-        examples=[world_card(example, each.policy) for each in shown for example in each.examples],
+        examples=[world_card(example) for each in shown for example in each.examples],
         dataset=DATASET,
         command=command,
         statements=len(shown[0].table),
@@ -43,11 +42,11 @@ def demo_page(shown: Sequence[Shown], command: str) -> str:
     )
 
 
-def world_card(example: Example, policy: Policy) -> ExampleCard:
+def world_card(example: Example) -> ExampleCard:
     """The card of an answer about a drawn scene."""
     stream = io.BytesIO()
     open_image(example.row.image or "", PICTURE).save(stream, "JPEG", quality=90)
-    return example_card(example, policy, stream.getvalue(), scene="A drawn scene")
+    return example_card(example, stream.getvalue(), scene="A drawn scene")
 
 
 def _model(shown: Shown) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_a_drift_is_warned_of(browser: Browser, auditor: Auditor) -> None:
         page = visit.open()
         expect(page.locator("#drift")).to_have_text("Drift: too few answers to tell (0 of 50).")
         for _ in range(80):
-            app.state.metrics.drift.observe(1.0, False)
+            app.state.metrics.monitor.observe(1.0, False)
         visit.ask(FINE)
         expect(page.locator("#drift.moved")).to_contain_text("⚠ Drift: risks have moved away from calibration")
         assert visit.axe() == []
