@@ -6,7 +6,9 @@ import math
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from recap.audit import Auditor, Verdict
+from recap.audit import Verdict
+from recap.claims import Graph
+from recap.policy import Policy
 from recap.policy.drift import Drift, DriftMonitor
 
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -16,9 +18,9 @@ SIZES = (1, 2, 4, 8, 16, 32, 64)
 class Metrics:
     """Counters of one service. Nothing here holds a picture, a question or a token."""
 
-    def __init__(self, auditor: Auditor) -> None:
-        self.registry, self.graph = CollectorRegistry(), auditor.graph
-        self.monitor = None if auditor.policy is None else DriftMonitor(auditor.policy)
+    def __init__(self, policy: Policy | None, graph: Graph) -> None:
+        self.registry, self.graph = CollectorRegistry(), graph
+        self.monitor = None if policy is None else DriftMonitor(policy)
         self.audits = Counter(
             "recap_audits", "Audits by verdict, family and witness.", ["verdict", "family", "witness"],
             registry=self.registry,
