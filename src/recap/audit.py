@@ -191,7 +191,9 @@ class Auditor:
     ) -> list[Verdict]:
         """Many verdicts; questions about the same picture share its forward."""
         prepared = [
-            case if isinstance(case, AuditCase) else AuditCase.of(*case[:2], (*case, None)[2], self.graph)
+            case
+            if isinstance(case, AuditCase)
+            else AuditCase.of(case[0], case[1], case[2] if len(case) > 2 else None, self.graph)
             for case in cases
         ]
         pictures: dict[str, Picture] = {}

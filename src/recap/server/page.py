@@ -31,6 +31,7 @@ FILES = {
     "picture.js": SCRIPT,
     "scale.js": SCRIPT,
     "scenes.js": SCRIPT,
+    "sharing.js": SCRIPT,
     "trail.js": SCRIPT,
     "verdict.js": SCRIPT,
     "words.js": SCRIPT,

@@ -72,7 +72,8 @@ def test_without_a_policy_there_is_the_evidence(browser: Browser, auditor: Audit
 
 def test_without_calibration_risks_there_is_no_slider(browser: Browser, auditor: Auditor) -> None:
     assert auditor.policy is not None
-    older = Auditor(auditor.model, replace(auditor.policy, reference=None), auditor.graph)
+    policy = replace(auditor.policy, cdfs=replace(auditor.policy.cdfs, reference=None))
+    older = Auditor(auditor.model, policy, auditor.graph)
     with served(create_app(Service(older))) as url, visiting(browser, url) as visit:
         page = visit.open()
         visit.ask(FINE)
