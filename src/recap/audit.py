@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from recap.models import LikelihoodModel
 from recap.models.load import default_policy, load_model
 from recap.policy import Decision, Policy, Standing, Witness, decide, load_policy
 from recap.policy.reason import Evidence
-from recap.probes import plan_probes, question
+from recap.probes import Plan, Role, plan_probes, question
 from recap.probing import Asked, plan_job, row_of, run_job
 from recap.probing.run import margin_of
 from recap.store import Store
@@ -39,14 +39,7 @@ class AuditCase:
 
     @classmethod
     def of(
-        cls,
-        image: Picture,
-        question: str,
-        answer: str | None,
-        graph: Graph,
-        *,
-        claim: Claim | None = None,
-        name: str | None = None,
+        cls, image: Picture, question: str, answer: str | None, graph: Graph, claim: Claim | None = None, name: str = ""
     ) -> AuditCase:
         """A question asks for the model's own answer, unless one is given; a statement says "yes" itself.
 
@@ -213,16 +206,15 @@ class Auditor:
         for why in ran.failed.values():
             raise RecapError(why)
         model = str(self.model.identity)
-        rows = [row_of(a, plan, ran.margins, model, self.graph) for a, plan in zip(asked, job.plans, strict=True)]
         trails = [
-            tuple(
-                ProbeResult(role.kind, role.relation, role.probe.question, role.probe.view.value, margin)
-                for role in plan.roles
-                if (margin := margin_of(ran.margins, a.image, role.probe)) is not None
+            (
+                case.question,
+                _probes(plan, lambda role, image=each.image: margin_of(ran.margins, image, role.probe)),
+                row_of(each, plan, ran.margins, model, self.graph),
             )
-            for a, plan in zip(asked, job.plans, strict=True)
+            for case, each, plan in zip(prepared, asked, job.plans, strict=True)
         ]
-        return _verdicts([case.question for case in prepared], rows, trails, self.policy, self.graph)
+        return _verdicts(trails, self.policy, self.graph)
 
 
 def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:
@@ -234,37 +226,40 @@ def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = N
         question = str(trail["question"])
     except (KeyError, TypeError):
         raise RecapError("this is not the JSON of a verdict") from None
-    return _verdicts([question], [row], [probes], policy, relations)[0]
+    return _verdicts([(question, probes, row)], policy, relations)[0]
 
 
 def verdict_on(row: Row, policy: Policy | None, graph: Graph | None = None) -> Verdict:
     """What an audit says of a row of a margin table: the same verdict and trail, from margins measured before."""
     relations = graph or default_graph()
     said = Statement(row.subject, row.relation, row.object, relations.family_of(row.relation), row.relation, False)
-    probes: list[ProbeResult] = []
-    for role in plan_probes(relations.claim(said), graph=relations).roles:
-        margin = row.direct.image if role.kind == "direct" else row.margin("image", role.relation or "")
-        if margin is not None:
-            probes.append(ProbeResult(role.kind, role.relation, role.probe.question, role.probe.view.value, margin))
+    plan = plan_probes(relations.claim(said), graph=relations)
+
+    def margin(role: Role) -> float | None:
+        return row.direct.image if role.kind == "direct" else row.margin("image", role.relation or "")
+
     asked = question(row.subject, row.relation, row.object, relations)
-    return _verdicts([asked], [row], [tuple(probes)], policy, relations)[0]
+    return _verdicts([(asked, _probes(plan, margin), row)], policy, relations)[0]
+
+
+def _probes(plan: Plan, margin_of: Callable[[Role], float | None]) -> tuple[ProbeResult, ...]:
+    return tuple(
+        ProbeResult(role.kind, role.relation, role.probe.question, role.probe.view.value, margin)
+        for role in plan.roles
+        if (margin := margin_of(role)) is not None
+    )
 
 
 def _verdicts(
-    questions: Sequence[str],
-    rows: Sequence[Row],
-    trails: Sequence[tuple[ProbeResult, ...]],
-    policy: Policy | None,
-    graph: Graph,
+    trails: Sequence[tuple[str, tuple[ProbeResult, ...], Row]], policy: Policy | None, graph: Graph
 ) -> list[Verdict]:
-    """The rows judged as one table: a policy takes about as long over many as over one."""
-    given = list(zip(questions, trails, rows, strict=True))
+    """Questions, probes and rows, judged as one table: a policy takes about as long over many as over one."""
     if policy is None:
-        return [Verdict(question, None, trail, row, _evidence(row, graph)) for question, trail, row in given]
-    decisions = decide(policy, MarginTable(tuple(rows), graph, source="the audit"), reject_foreign=True)
+        return [Verdict(question, None, probes, row, _evidence(row, graph)) for question, probes, row in trails]
+    table = MarginTable(tuple(row for _, _, row in trails), graph, source="the audit")
+    decisions = decide(policy, table, reject_foreign=True)
     return [
-        Verdict(question, decision, trail, row)
-        for decision, (question, trail, row) in zip(decisions, given, strict=True)
+        Verdict(question, made, probes, row) for made, (question, probes, row) in zip(decisions, trails, strict=True)
     ]
 
 

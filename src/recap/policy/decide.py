@@ -1,17 +1,18 @@
-"""A policy on a margin table: calibrating from labelled rows, and a verdict with its reason for each row."""
+"""A policy on margin tables: calibrated on labelled rows, ranked anew on others, a decision for each row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from recap.errors import RecapError
-from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, calibrate
+from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, Ranked, Staged, calibrate, stages
 from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
 from recap.policy.scores import Scores, no_probes
+from recap.statistics import EmpiricalCDF, coverage_threshold
 from recap.table import MarginTable
 
 
@@ -43,16 +44,8 @@ class Decision:
 
     def to_json(self) -> dict[str, Any]:
         """As `recap decide` prints it."""
-        return {
-            "id": self.id,
-            "answer": self.answer,
-            "accepted": self.accepted,
-            "risk": self.risk,
-            "threshold": self.threshold,
-            "mode": self.mode,
-            "witness": self.witness and vars(self.witness),
-            "reason": self.reason,
-        }
+        told = {name: value for name, value in vars(self).items() if name not in ("standing", "foreign")}
+        return told | {"witness": self.witness and vars(self.witness)}
 
 
 def calibrate_table(
@@ -102,6 +95,49 @@ def check_policy(policy: Policy, table: MarginTable, *, force: bool = False) -> 
             f'the policy was calibrated on model "{policy.model}", but {table.source} comes from "{table.model}"; '
             "calibrate again, or use --force"
         )
+
+
+def rank_on(policy: Policy, target: MarginTable) -> Policy:
+    """The policy with the threshold that accepts its share of the target's rows, without looking at labels there.
+
+    Calibrated thresholds do not carry their coverage over to other pictures (the paper's strict transfer); what ranks
+    the answers does. Rows that the policy cannot score are never accepted, and are left out.
+    """
+    check_policy(policy, target)
+    scores = Scores.of(target, no_probes if policy.mode == CONFIDENCE else None)
+    before = policy.apply(scores)
+    scored = ~np.isnan(before.risk)
+    if not scored.any():
+        raise RecapError(
+            f"{target.source}: every relation is outside the graph, and the calibration rows held none such; "
+            "there is nothing to rank"
+        )
+    ranked = Ranked(
+        rows=int(scored.sum()),
+        units=scores.where(scored).n_units,
+        source_threshold=policy.threshold,
+        source_coverage=float(before.accepted[scored].mean()),
+    )
+    if policy.staged is not None:
+        staged, threshold = _stages(policy, policy.staged, scores)
+        return replace(policy, threshold=threshold, staged=staged, ranked_on=ranked)
+    held = before.risk[scored]
+    threshold = coverage_threshold(held, policy.coverage)
+    cdfs = replace(policy.cdfs, reference=EmpiricalCDF.of(held))
+    return replace(policy, threshold=threshold, cdfs=cdfs, ranked_on=ranked)
+
+
+def _stages(policy: Policy, before: Staged, scores: Scores) -> tuple[Staged, float]:
+    """Both stages' thresholds, each kept where the target has no row for it."""
+    staged, threshold = before, policy.threshold
+    if scores.covered.any():
+        staged, threshold = stages(scores.where(scores.covered), policy.coverage, before.coverage)
+        staged = replace(staged, fallback_threshold=before.fallback_threshold)
+    outside = scores.confidence[~scores.covered]
+    if policy.fallback is not None and len(outside):
+        last = coverage_threshold(policy.fallback.cdf(outside), policy.coverage)
+        staged = replace(staged, fallback_threshold=last)
+    return staged, threshold
 
 
 def decide(

@@ -101,6 +101,15 @@ class CDFs:
     """the risks among which the threshold was ranked, calibration's or, where `ranked_on` tells of one, the target's;
     None for staged policies, which have two scales, and in files that are older than this"""
 
+    def score(self, mode: str, scores: Scores) -> Floats:
+        """A mode's risk of rows inside the graph: R_img, R_sel or R_conf; NaN outside."""
+        if mode == CONFIDENCE:
+            return np.where(scores.covered, scores.confidence, np.nan)
+        if mode == SELECTOR and self.relation is not None:
+            score = selector(self.confidence(scores.confidence), self.relation(scores.relation))
+            return np.where(scores.covered, score, np.nan)
+        return scores.relation
+
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
@@ -138,8 +147,8 @@ class Policy:
         return None if self.cdfs.reference is None or risk is None else float(self.cdfs.reference(risk))
 
     def evidence_score(self, scores: Scores) -> Floats:
-        """The mode's own risk of rows inside the graph: R_img, R_sel or R_conf; NaN outside."""
-        return _mode_score(self.mode, scores, self.cdfs)
+        """The mode's own risk of rows inside the graph; NaN outside."""
+        return self.cdfs.score(self.mode, scores)
 
     def scores(self, table: MarginTable) -> Scores:
         """What this policy needs to know of a table's rows: probes only where they can matter."""
@@ -204,7 +213,7 @@ def calibrate(
     chosen = mode or (SELECTOR if gate.eligible else IMG)
     relation = None if chosen == CONFIDENCE else EmpiricalCDF.of(inside.relation)
     cdfs = CDFs(EmpiricalCDF.of(inside.confidence), relation)
-    score = _mode_score(chosen, inside, cdfs)
+    score = cdfs.score(chosen, inside)
     outside = scores.confidence[~scores.covered]
     fallback = Fallback(cdf=EmpiricalCDF.of(outside)) if len(outside) else None
     staged = None
@@ -235,15 +244,6 @@ def calibrate(
         fallback=fallback,
         cdfs=cdfs,
     )
-
-
-def _mode_score(mode: str, scores: Scores, cdfs: CDFs) -> Floats:
-    if mode == CONFIDENCE:
-        return np.where(scores.covered, scores.confidence, np.nan)
-    if mode == SELECTOR and cdfs.relation is not None:
-        score = selector(cdfs.confidence(scores.confidence), cdfs.relation(scores.relation))
-        return np.where(scores.covered, score, np.nan)
-    return scores.relation
 
 
 def stages(inside: Scores, coverage: float, first: float) -> tuple[Staged, float]:

@@ -135,12 +135,7 @@ class Batcher:
         # Strangers' margins are not kept: a store that only grows would be a leak, and a record of what was asked.
         with Store(":memory:") as store:
             auditor = Auditor(self.auditor.model, self.auditor.policy, self.auditor.graph, store)
+            graph = auditor.graph
             return auditor.audit_many(
-                [
-                    AuditCase.of(
-                        case.picture.image, case.question, case.answer, auditor.graph,
-                        claim=case.claim, name=case.picture.name,
-                    )
-                    for case in cases
-                ]
-            )  # fmt: skip
+                [AuditCase.of(c.picture.image, c.question, c.answer, graph, c.claim, c.picture.name) for c in cases]
+            )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -14,6 +16,8 @@ from recap.policy.drift import Drift, DriftMonitor
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 
+M = TypeVar("M", Counter, Gauge, Histogram)
+
 
 class Metrics:
     """Counters of one service. Nothing here holds a picture, a question or a token."""
@@ -21,32 +25,23 @@ class Metrics:
     def __init__(self, policy: Policy | None, graph: Graph) -> None:
         self.registry, self.graph = CollectorRegistry(), graph
         self.monitor = None if policy is None else DriftMonitor(policy)
-        self.audits = Counter(
-            "recap_audits", "Audits by verdict, family and witness.", ["verdict", "family", "witness"],
-            registry=self.registry,
-        )  # fmt: skip
-        self.refused = Counter("recap_refused", "Requests refused, by status.", ["status"], registry=self.registry)
-        self.guarded = Counter(
-            "recap_guarded", "Answers of the upstream, by the guard's word on them.", ["verdict"],
-            registry=self.registry,
-        )  # fmt: skip
-        self.seconds = Histogram(
-            "recap_request_seconds", "Time to answer.", ["path"], buckets=LATENCY, registry=self.registry
+        self.audits = self._made(
+            Counter, "recap_audits", "Audits by verdict, family and witness.", ["verdict", "family", "witness"]
         )
-        self.batch = Histogram(
-            "recap_batch_size", "Audits that shared a turn of the model.", buckets=SIZES, registry=self.registry
+        self.refused = self._made(Counter, "recap_refused", "Requests refused, by status.", ["status"])
+        self.guarded = self._made(
+            Counter, "recap_guarded", "Answers of the upstream, by the guard's word on them.", ["verdict"]
         )
-        self.turn = Histogram(
-            "recap_turn_seconds", "Time of a turn of the model.", buckets=LATENCY, registry=self.registry
-        )
-        self.waiting = Gauge("recap_waiting", "Audits waiting for their turn.", registry=self.registry)
-        self.coverage = Gauge("recap_coverage", "Share accepted of recent audits.", registry=self.registry)
-        self.distance = Gauge(
-            "recap_drift_distance", "Distance of recent risks from calibration's.", registry=self.registry
-        )
-        self.moved = Gauge(
-            "recap_drift_moved", "1 if recent risks have moved from calibration.", registry=self.registry
-        )
+        self.seconds = self._made(Histogram, "recap_request_seconds", "Time to answer.", ["path"], buckets=LATENCY)
+        self.batch = self._made(Histogram, "recap_batch_size", "Audits that shared a turn of the model.", buckets=SIZES)
+        self.turn = self._made(Histogram, "recap_turn_seconds", "Time of a turn of the model.", buckets=LATENCY)
+        self.waiting = self._made(Gauge, "recap_waiting", "Audits waiting for their turn.")
+        self.coverage = self._made(Gauge, "recap_coverage", "Share accepted of recent audits.")
+        self.distance = self._made(Gauge, "recap_drift_distance", "Distance of recent risks from calibration's.")
+        self.moved = self._made(Gauge, "recap_drift_moved", "1 if recent risks have moved from calibration.")
+
+    def _made(self, kind: type[M], name: str, about: str, labels: Sequence[str] = (), **options: Any) -> M:
+        return kind(name, about, labels, registry=self.registry, **options)
 
     def took_turn(self, size: int, seconds: float) -> None:
         """A turn of the model is over."""

@@ -41,21 +41,15 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         503: "Too much is waiting; Retry-After says when to come back.",
     }.items()
 }
+_SCHEMA = AuditRequest.model_json_schema()
+_FORM = {**_SCHEMA["properties"], "image": {"type": "string", "format": "binary"}, "answer": {"enum": ["yes", "no"]}}
 BODY = {
     "requestBody": {
         "required": True,
         "content": {
-            "application/json": {"schema": AuditRequest.model_json_schema()},
+            "application/json": {"schema": _SCHEMA},
             "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["image", "question"],
-                    "properties": {
-                        "image": {"type": "string", "format": "binary"},
-                        "question": {"type": "string"},
-                        "answer": {"type": "string", "enum": ["yes", "no"]},
-                    },
-                }
+                "schema": {"type": "object", "required": ["image", "question"], "properties": _FORM}
             },
         },
     }
