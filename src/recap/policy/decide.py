@@ -44,8 +44,8 @@ class Decision:
 
     def to_json(self) -> dict[str, Any]:
         """As `recap decide` prints it."""
-        told = {name: value for name, value in vars(self).items() if name not in ("standing", "foreign")}
-        return told | {"witness": self.witness and vars(self.witness)}
+        document = {name: value for name, value in vars(self).items() if name not in ("standing", "foreign")}
+        return document | {"witness": self.witness and vars(self.witness)}
 
 
 def calibrate_table(

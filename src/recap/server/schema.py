@@ -14,7 +14,9 @@ from recap.server.limits import Limits
 
 _LIMITS = Limits()
 
-Question = Annotated[str, Field(min_length=3, max_length=_LIMITS.question, description="A yes/no question in words.")]
+Question = Annotated[
+    str, Field(min_length=3, max_length=_LIMITS.question, description="A yes/no question, or a statement.")
+]
 Picture = Annotated[
     str,
     Field(
@@ -36,7 +38,9 @@ class AuditRequest(_Given):
 
     image: Picture
     question: Question
-    answer: Literal["yes", "no"] | None = Field(None, description="The answer to audit; the model's own if left out.")
+    answer: Literal["yes", "no"] | None = Field(
+        None, description="The answer to audit; if left out, the model's own, and yes for a statement."
+    )
 
 
 class BatchRequest(_Given):
