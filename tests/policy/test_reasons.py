@@ -168,7 +168,7 @@ def calibrated(table: MarginTable, coverage: float, mode: str) -> Policy | None:
         return None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(**CASES)
 def test_a_reason_never_contradicts_its_margins(
     seed: int, mode: str, step: float, outside: float, coverage: float
@@ -180,7 +180,7 @@ def test_a_reason_never_contradicts_its_margins(
             check(decision, row, target.graph)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(**CASES)
 def test_an_audit_its_json_its_counter_and_the_api_name_the_decisions_witness(
     seed: int, mode: str, step: float, outside: float, coverage: float
@@ -214,6 +214,7 @@ def test_an_audit_its_json_its_counter_and_the_api_name_the_decisions_witness(
         assert f'witness="{kind}"}} 1.0' in metrics.exposition(0).decode()
 
 
+@settings(max_examples=150)
 @given(st.integers(0, 100_000), st.sampled_from([0.0, 0.5]))
 def test_what_witnesses_a_no_is_its_relation_margin(seed: int, step: float) -> None:
     table = table_of(*[row | {"answer": "no"} for row in random_rows(seed, 15, step=step)])

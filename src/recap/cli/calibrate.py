@@ -99,8 +99,9 @@ def run(
     if policy.gate:
         typer.echo(f"gate       {policy.gate.verdict}")
     typer.echo(f"fitted on  {counts.rows} rows in {counts.units} units{outside}")
+    shares = [f"{value:.1%}" if n else "undefined" for value, n in ((right, taken), (hfpr, negatives))]
     typer.echo(
-        f"accepts    {taken} of these {len(labelled)} answers: {right:.1%} right, H-FPR {hfpr:.1%} (n = {negatives})"
+        f"accepts    {taken} of these {len(labelled)} answers: {shares[0]} right, H-FPR {shares[1]} (n = {negatives})"
     )
     if ranked:
         typer.echo(f"ranked on  {ranked.rows} target rows in {ranked.units} units; their labels, if any, chose nothing")

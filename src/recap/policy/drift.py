@@ -72,14 +72,11 @@ class DriftMonitor:
         else:
             # A share is one point of a CDF, so that the limit holds for it all the more.
             distance = abs(coverage - target)
-        limit = self._limit(seen)
-        return Drift(seen, coverage, target, distance, limit, seen >= FEWEST and distance > limit)
-
-    def _limit(self, seen: int) -> float:
-        """Answers about one picture are alike: a whole unit counts as one, here as in calibration."""
+        # Answers about one picture are alike: a whole unit counts as one, here as in calibration.
         fitted = self.policy.ranked_on or self.policy.counts
         alike = max(1.0, fitted.rows / max(1, fitted.units))
-        return ks_limit(seen / alike, fitted.rows / alike)
+        limit = ks_limit(seen / alike, fitted.rows / alike)
+        return Drift(seen, coverage, target, distance, limit, seen >= FEWEST and distance > limit)
 
 
 def ks_distance(some: Floats, reference: Floats) -> float:
