@@ -7,9 +7,11 @@ import pytest
 import transformers
 
 from recap import Auditor, replay
+from recap.claims import default_graph
 from recap.errors import RecapError
 from recap.models.local import LocalModel
-from recap.policy import Policy, calibrate_table
+from recap.policy import Policy, calibrate_table, decide
+from recap.table import MarginTable
 from tests.models.tiny import build, picture
 from tests.simulate import BIASED, simulate
 
@@ -62,6 +64,49 @@ def test_a_frozen_answer_is_respected(model: LocalModel, policy: Policy) -> None
     assert verdicts["yes"].risk != verdicts["no"].risk
     own = auditor.audit(*CASES[0])
     assert own.answer == ("yes" if own.probes[0].margin >= 0 else "no")
+
+
+def test_a_statement_is_audited_as_it_is_said(model: LocalModel, policy: Policy) -> None:
+    auditor, image = Auditor(model, policy), picture(80, 60, 1)
+    for said in ("The mug is below the table.", "The mug is on the table.", "mug on the table"):
+        verdict = auditor.audit(image, said)
+        assert (verdict.answer, verdict.row.answer) == ("yes", "yes")
+        assert auditor.audit(image, said, "no").answer == "no"
+    for asked in ("Is the mug below the table?", "The mug is below the table, right?"):
+        assert auditor.audit(image, asked).row.answer is None
+
+
+def test_a_verdict_carries_its_decisions_witness_and_standing(model: LocalModel, policy: Policy) -> None:
+    for verdict in Auditor(model, policy).audit_many(CASES):
+        assert verdict.decision is not None
+        assert verdict.decision.witness is not None
+        told = verdict.to_json()
+        assert told["witness"] == verdict.decision.to_json()["witness"]
+        assert told["standing"] == {
+            "risk": policy.standing(verdict.risk),
+            "threshold": policy.standing(verdict.threshold),
+        }
+        older = {name: value for name, value in told.items() if name not in ("witness", "standing")}
+        assert replay(older, policy) == verdict
+    bare = Auditor(model).audit(*CASES[0])
+    assert (bare.decision, bare.witness, bare.to_json()["standing"]) == (None, None, {"risk": None, "threshold": None})
+
+
+@pytest.mark.parametrize("mode", ["confidence", "staged"])
+def test_where_confidence_alone_decides_it_does_not_speak_for_the_other_answer(
+    model: LocalModel, policy: Policy, mode: str
+) -> None:
+    own = Auditor(model).audit(*CASES[0])
+    other = "no" if own.answer == "yes" else "yes"
+    table = simulate(BIASED, 80)
+    # A first stage that accepts whatever is as sure as this answer.
+    calibrated = replace(calibrate_table(table, mode=mode), model=None, threshold=0.0)
+    if calibrated.staged is not None:
+        calibrated = replace(calibrated, staged=replace(calibrated.staged, threshold=0.0))
+    verdict = Auditor(model, calibrated).audit(*CASES[0], answer=other)
+    assert (verdict.foreign, verdict.accepted, verdict.risk) == (True, False, None)
+    [scored] = decide(calibrated, MarginTable((verdict.row,), default_graph()))
+    assert (scored.foreign, scored.accepted) == (True, True)
 
 
 def test_outside_the_graph_confidence_speaks_against_the_answer_that_is_not_the_models_own() -> None:

@@ -2,33 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from recap.claims import Graph, Statement, default_graph, load_graph
+from recap.claims import Claim, Graph, Statement, default_graph, load_graph
 from recap.errors import RecapError
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
 from recap.models.load import default_policy, load_model
-from recap.policy import CONFIDENCE, Decision, Policy, decide, load_policy
-from recap.policy.reason import case_of
-from recap.probes import Plan, plan_probes, question
+from recap.policy import Decision, Policy, Standing, Witness, decide, load_policy
+from recap.policy.reason import Evidence
+from recap.probes import Plan, Role, plan_probes, question
 from recap.probing import Item, plan_job, rows_of, run_job
-from recap.probing.run import Margins, margin_of
+from recap.probing.run import margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
 
-BY_CONFIDENCE = ("fallback", CONFIDENCE)
-"""modes of a decision in which no relation evidence was heard"""
 Picture = str | Path | bytes | Image.Image
 
 
 @dataclass(frozen=True)
-class Probed:
+class AuditCase:
+    """One answer to audit: the question is parsed, the answer checked, the picture as it was given."""
+
+    image: Picture
+    question: str
+    claim: Claim
+    answer: str | None
+    """None for the model's own"""
+    name: str | None = None
+    """what the margin table calls the picture; pictures of one name share their forward"""
+
+    @classmethod
+    def of(
+        cls, image: Picture, question: str, answer: str | None, graph: Graph, claim: Claim | None = None, name: str = ""
+    ) -> AuditCase:
+        """A question asks for the model's own answer, unless one is given; a statement says "yes" itself.
+
+        `claim` is what the question asks, where it has been parsed before.
+        """
+        if answer not in (None, "yes", "no"):
+            raise RecapError(f'the answer to audit is "{answer}", but must be "yes" or "no"')
+        claim = claim or graph.parse(question)
+        if answer is None and not claim.statement.is_question and "?" not in question:
+            answer = "yes"
+        return cls(image, question, claim, answer, name or (str(image) if isinstance(image, str | Path) else None))
+
+    def opened(self) -> AuditCase:
+        """The same case with its picture in memory; one that cannot be opened is refused."""
+        return replace(self, image=_open(self.image))
+
+
+@dataclass(frozen=True)
+class ProbeResult:
     """One probe of a verdict's trail: what was asked, what for, and what came back."""
 
     role: str
@@ -40,28 +70,59 @@ class Probed:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Accepted or rejected, and why. Without a policy `accepted` is None: there is evidence, nothing is calibrated."""
+    """Accepted or rejected, and why. Without a policy nothing is decided: there is evidence alone."""
 
     question: str
-    answer: str
-    accepted: bool | None
-    risk: float | None
-    threshold: float | None
-    mode: str | None
-    reason: str
-    probes: tuple[Probed, ...]
+    decision: Decision | None
+    probes: tuple[ProbeResult, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
+    evidence: str = ""
+    """the margins in words, where nothing is calibrated"""
 
     @property
-    def word(self) -> str:
-        """accepted, rejected, or uncalibrated where nothing is."""
-        return "uncalibrated" if self.accepted is None else "accepted" if self.accepted else "rejected"
+    def answer(self) -> str:
+        return "yes" if self.row.says_yes else "no"
+
+    @property
+    def accepted(self) -> bool | None:
+        return self.decision and self.decision.accepted
+
+    @property
+    def risk(self) -> float | None:
+        return self.decision and self.decision.risk
+
+    @property
+    def threshold(self) -> float | None:
+        return self.decision and self.decision.threshold
+
+    @property
+    def mode(self) -> str | None:
+        return self.decision and self.decision.mode
+
+    @property
+    def witness(self) -> Witness | None:
+        return self.decision and self.decision.witness
+
+    @property
+    def standing(self) -> Standing:
+        return self.decision.standing if self.decision else Standing()
 
     @property
     def foreign(self) -> bool:
         """Whether confidence alone could speak, and speaks for the other answer than the one that was audited."""
-        return _foreign(self.mode, self.row)
+        return self.decision is not None and self.decision.foreign
+
+    @property
+    def reason(self) -> str:
+        if self.decision is None:
+            return f"not calibrated, so neither accepted nor rejected; the evidence: {self.evidence}"
+        return self.decision.reason
+
+    @property
+    def word(self) -> str:
+        """accepted, rejected, or uncalibrated where nothing is."""
+        return {None: "uncalibrated", True: "accepted", False: "rejected"}[self.accepted]
 
     def to_json(self) -> dict[str, Any]:
         """The whole verdict with its trail."""
@@ -72,7 +133,9 @@ class Verdict:
             "risk": self.risk,
             "threshold": self.threshold,
             "mode": self.mode,
+            "witness": self.witness and vars(self.witness),
             "reason": self.reason,
+            "standing": vars(self.standing),
             "probes": [vars(probe) for probe in self.probes],
             "row": self.row.model_dump(mode="json", exclude_none=True) | {"claim": self.row.claim},
         }
@@ -113,34 +176,41 @@ class Auditor:
         return cls(load_model(model, **options), frozen, load_graph(graph), Store(store) if store else None)
 
     def audit(self, image: Picture, question: str, answer: str | None = None) -> Verdict:
-        """One verdict. A frozen answer that is given is respected; otherwise it is the sign of the direct margin."""
+        """One verdict on the answer that is given; without one, on the model's own, or on a statement as it is said."""
         return self.audit_many([(image, question, answer)])[0]
 
-    def audit_many(self, cases: Sequence[tuple[Picture, str] | tuple[Picture, str, str | None]]) -> list[Verdict]:
+    def audit_many(
+        self, cases: Sequence[AuditCase | tuple[Picture, str] | tuple[Picture, str, str | None]]
+    ) -> list[Verdict]:
         """Many verdicts; questions about the same picture share its forward."""
-        pictures = _Pictures()
-        items = [
-            self._item(str(i), pictures.name(case[0]), case[1], case[2] if len(case) > 2 else None)
-            for i, case in enumerate(cases)
+        prepared = [
+            case
+            if isinstance(case, AuditCase)
+            else AuditCase.of(case[0], case[1], case[2] if len(case) > 2 else None, self.graph)
+            for case in cases
         ]
+        pictures: dict[str, Picture] = {}
+        unnamed: dict[int, str] = {}
+        items: list[Item] = []
+        for case in prepared:
+            name = case.name or unnamed.setdefault(id(case.image), f"picture {len(unnamed) + 1}")
+            pictures[name] = case.image
+            own = " ".join(case.question.split()) if case.claim.statement.is_question else None
+            items.append(Item(str(len(items)), "", name, name, case.claim.statement, None, own, case.answer))
 
-        def size(image: str | None, questions: int) -> int:
-            return pictures.size(self.model, image, questions)
+        def size(name: str | None, questions: int) -> int:
+            return self.model.size(None if name is None else _size(pictures[name]), questions)
 
         job = plan_job(items, "img", size, self.model.tokens, self.graph)
-        ran = run_job(job, self.model, self.store, pictures.open)
+        ran = run_job(job, self.model, self.store, lambda name: _open(pictures[name]))
         for why in ran.failed.values():
             raise RecapError(why)
         rows = rows_of(job, ran, str(self.model.identity), self.graph)
-        found = [_trail(image, plan, ran.margins) for image, plan in zip(job.images, job.plans, strict=True)]
-        return _verdicts([case[1] for case in cases], rows, found, self.policy, self.graph)
-
-    def _item(self, name: str, image: str, question: str, answer: str | None) -> Item:
-        if answer not in (None, "yes", "no"):
-            raise RecapError(f'the answer to audit is "{answer}", but must be "yes" or "no"')
-        statement = self.graph.parse(question).statement
-        own = " ".join(question.split()) if statement.is_question else None
-        return Item(name, "", image, image, statement, None, own, answer)
+        trails = [
+            (case.question, _probes(plan, lambda role, image=image: margin_of(ran.margins, image, role.probe)), row)
+            for case, image, plan, row in zip(prepared, job.images, job.plans, rows, strict=True)
+        ]
+        return _verdicts(trails, self.policy, self.graph)
 
 
 def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:
@@ -148,11 +218,11 @@ def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = N
     relations = graph or default_graph()
     try:
         row = row_from_fields(trail["row"], relations)
-        probes = tuple(Probed(**probe) for probe in trail["probes"])
+        probes = tuple(ProbeResult(**probe) for probe in trail["probes"])
         question = str(trail["question"])
     except (KeyError, TypeError):
         raise RecapError("this is not the JSON of a verdict") from None
-    return _verdict(question, row, probes, policy, relations)
+    return _verdicts([(question, probes, row)], policy, relations)[0]
 
 
 def verdict_on(row: Row, policy: Policy | None, graph: Graph | None = None) -> Verdict:
@@ -160,93 +230,44 @@ def verdict_on(row: Row, policy: Policy | None, graph: Graph | None = None) -> V
     relations = graph or default_graph()
     said = Statement(row.subject, row.relation, row.object, relations.family_of(row.relation), row.relation, False)
     plan = plan_probes(relations.claim(said), graph=relations)
-    probes: list[Probed] = []
-    for role in plan.roles:
-        margin = row.direct.image if role.kind == "direct" else row.margin("image", role.relation or "")
-        if margin is not None:
-            probes.append(Probed(role.kind, role.relation, role.probe.question, role.probe.view.value, margin))
-    return _verdict(question(row.subject, row.relation, row.object, relations), row, tuple(probes), policy, relations)
+
+    def margin(role: Role) -> float | None:
+        return row.direct.image if role.kind == "direct" else row.margin("image", role.relation or "")
+
+    asked = question(row.subject, row.relation, row.object, relations)
+    return _verdicts([(asked, _probes(plan, margin), row)], policy, relations)[0]
 
 
-def _verdict(question: str, row: Row, probes: tuple[Probed, ...], policy: Policy | None, graph: Graph) -> Verdict:
-    return _verdicts([question], [row], [probes], policy, graph)[0]
-
-
-def _verdicts(
-    questions: Sequence[str],
-    rows: Sequence[Row],
-    probes: Sequence[tuple[Probed, ...]],
-    policy: Policy | None,
-    graph: Graph,
-) -> list[Verdict]:
-    """The rows judged as one table: a policy takes about as long over many as over one."""
-    given = zip(questions, rows, probes, strict=True)
-    if policy is None:
-        return [
-            Verdict(question, _said(row), None, None, None, None, _uncalibrated(row, graph), trail, row)
-            for question, row, trail in given
-        ]
-    decisions: Iterator[Decision] = decide(policy, MarginTable(tuple(rows), graph, source="the audit"))
-    return [
-        Verdict(question, _said(row), made.accepted, made.risk, made.threshold, made.mode, made.reason, trail, row)
-        for made, (question, row, trail) in zip(map(_of_this_answer, decisions, rows), given, strict=True)
-    ]
-
-
-def _foreign(mode: str | None, row: Row) -> bool:
-    return mode in BY_CONFIDENCE and row.says_yes != ((row.direct.image or 0.0) >= 0)
-
-
-def _of_this_answer(decision: Decision, row: Row) -> Decision:
-    """Confidence alone speaks for the model's own answer; of the other one it says only that it is not the model's."""
-    if not _foreign(decision.mode, row):
-        return decision
-    alone = "" if decision.mode == CONFIDENCE else f'"{row.relation}" is outside the graph, and '
-    margin, other = abs(row.direct.image or 0.0), "no" if row.says_yes else "yes"
-    why = f'{alone}confidence (|margin| {margin:.2f}) is in the other answer, "{other}"'
-    return replace(decision, accepted=False, risk=None, reason=f"rejected: {why}")
-
-
-def _said(row: Row) -> str:
-    return "yes" if row.says_yes else "no"
-
-
-def _uncalibrated(row: Row, graph: Graph) -> str:
-    told = f'"{row.relation}" is outside the graph, so only confidence could speak'
-    if row.claim is not None:
-        case = case_of(row, graph)
-        told = ", ".join(f"{case.pair(w.relation)} {w.margin:+.2f} ({w.kind})" for w in case.against)
-    return f"not calibrated, so neither accepted nor rejected; the evidence: {told}"
-
-
-def _trail(image: str, plan: Plan, margins: Margins) -> tuple[Probed, ...]:
-    found = [(role, margin_of(margins, image, role.probe)) for role in plan.roles]
+def _probes(plan: Plan, margin_of: Callable[[Role], float | None]) -> tuple[ProbeResult, ...]:
     return tuple(
-        Probed(role.kind, role.relation, role.probe.question, role.probe.view.value, margin)
-        for role, margin in found
-        if margin is not None
+        ProbeResult(role.kind, role.relation, role.probe.question, role.probe.view.value, margin)
+        for role in plan.roles
+        if (margin := margin_of(role)) is not None
     )
 
 
-class _Pictures:
-    """Pictures of one call, however they were given, under names that a job can carry."""
+def _verdicts(
+    trails: Sequence[tuple[str, tuple[ProbeResult, ...], Row]], policy: Policy | None, graph: Graph
+) -> list[Verdict]:
+    """Questions, probes and rows, judged as one table: a policy takes about as long over many as over one."""
+    if policy is None:
+        return [Verdict(question, None, probes, row, _evidence(row, graph)) for question, probes, row in trails]
+    table = MarginTable(tuple(row for _, _, row in trails), graph, source="the audit")
+    decisions = decide(policy, table, reject_foreign=True)
+    return [
+        Verdict(question, made, probes, row) for made, (question, probes, row) in zip(decisions, trails, strict=True)
+    ]
 
-    def __init__(self) -> None:
-        self.given: dict[str, Picture] = {}
-        self.names: dict[int, str] = {}
 
-    def name(self, picture: Picture) -> str:
-        fresh = str(picture) if isinstance(picture, str | Path) else f"picture {len(self.names) + 1}"
-        name = self.names.setdefault(id(picture), fresh)
-        self.given[name] = picture
-        return name
+def _evidence(row: Row, graph: Graph) -> str:
+    if row.claim is None:
+        return f'"{row.relation}" is outside the graph, so only confidence could speak'
+    return Evidence.of(row, graph).summary()
 
-    def open(self, name: str) -> Image.Image:
-        picture = self.given[name]
-        return picture.convert("RGB") if isinstance(picture, Image.Image) else open_image(picture)
 
-    def size(self, model: LikelihoodModel, name: str | None, questions: int) -> int:
-        if name is None:
-            return model.size(None, questions)
-        picture = self.given[name]
-        return model.size(picture.size if isinstance(picture, Image.Image) else image_size(picture), questions)
+def _open(picture: Picture) -> Image.Image:
+    return picture.convert("RGB") if isinstance(picture, Image.Image) else open_image(picture)
+
+
+def _size(picture: Picture) -> tuple[int, int]:
+    return picture.size if isinstance(picture, Image.Image) else image_size(picture)

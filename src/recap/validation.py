@@ -23,7 +23,9 @@ def explain(error: ValidationError, what: str = "the row") -> str:
             return f"{where} is NaN or infinite; it must be a finite number"
         case "literal_error":
             return f"{where} is {quoted(str(first['input']))}, but must be {context['expected']}"
-        case "model_type" | "model_attributes_type" | "dict_type":
+        case "unexpected_keyword_argument":
+            return f"{where}: extra inputs are not permitted"
+        case "model_type" | "model_attributes_type" | "dataclass_type" | "dict_type":
             return f"{where or what} is not a JSON object"
         case _:
             return f"{where or what}: {first['msg'][0].lower()}{first['msg'][1:]}"

@@ -104,9 +104,29 @@ def test_calibrate_then_decide(recap: Recap, table: Path, tmp_path: Path) -> Non
     assert [json.loads(x) for x in (tmp_path / "d.jsonl").read_text().splitlines()] == decided
 
 
-def test_calibrate_json_is_the_policy_file(recap: Recap, table: Path, tmp_path: Path) -> None:
+def test_calibrate_json_is_the_policy_file_and_how_right_it_is(recap: Recap, table: Path, tmp_path: Path) -> None:
     policy = tmp_path / "policy.json"
-    assert recap("calibrate", table, "--out", policy, "--json").json == json.loads(policy.read_text())
+    told = recap("calibrate", table, "--out", policy, "--json").json
+    among = told.pop("accepted")
+    assert told == json.loads(policy.read_text())
+    labels = [json.loads(line)["label"] for line in table.read_text().splitlines()]
+    decided = recap("decide", table, "--policy", policy).lines
+    taken = [(d["answer"], label) for d, label in zip(decided, labels, strict=True) if d["accepted"] and label]
+    negatives = [answer for answer, label in taken if label == "no"]
+    assert (among["rows"], among["of"]) == (len(taken), sum(label is not None for label in labels))
+    assert among["accuracy"] == pytest.approx(sum(answer == label for answer, label in taken) / len(taken))
+    assert among["hfpr"] == pytest.approx(negatives.count("yes") / len(negatives))
+    text = recap("calibrate", table, "--out", policy)
+    assert f"{among['accuracy']:.1%} right, H-FPR {among['hfpr']:.1%} (n = {len(negatives)})" in text.out
+
+
+@pytest.mark.parametrize(("units", "error"), [(3, 19), (29, 7), (30, None)])
+def test_few_calibration_units_are_warned_of(recap: Recap, tmp_path: Path, units: int, error: int | None) -> None:
+    rows = [fields(str(i), label="yes" if i % 2 else "no", direct={"image": 0.1 * i - 1}) for i in range(units)]
+    ran = recap("calibrate", write(rows, tmp_path / "few.jsonl"), "--out", tmp_path / "policy.json")
+    assert ran.code == 0
+    warned = f"rests on {units} units only" in ran.err and f"miss 80% by ±{error} points" in ran.err
+    assert warned == (error is not None), ran.err
 
 
 def test_a_threshold_is_ranked_on_a_target_without_labels(recap: Recap, table: Path, tmp_path: Path) -> None:

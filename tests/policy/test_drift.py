@@ -106,8 +106,7 @@ def test_nothing_is_said_of_few_answers(biased: Policy) -> None:
     watch = DriftMonitor(biased)
     empty = watch.state()
     assert (empty.seen, empty.moved) == (0, False)
-    assert math.isnan(empty.coverage)
-    assert math.isnan(empty.distance)
+    assert (empty.coverage, empty.distance) == (None, None)
     for _ in range(FEWEST - 1):
         watch.observe(99.0, False)
     assert not watch.state().moved
@@ -117,8 +116,8 @@ def test_nothing_is_said_of_few_answers(biased: Policy) -> None:
 
 
 def test_the_window_slides(biased: Policy) -> None:
-    assert biased.reference is not None
-    like = np.random.default_rng(0).permutation(biased.reference.values)[:100]
+    assert biased.cdfs.reference is not None
+    like = np.random.default_rng(0).permutation(biased.cdfs.reference.values)[:100]
     watch = DriftMonitor(biased, window=100)
     for _ in range(300):
         watch.observe(99.0, False)
@@ -149,9 +148,9 @@ def test_ties_do_not_raise_the_alarm() -> None:
 @pytest.mark.parametrize("name", ["world:aligned", "world:biased"])
 def test_the_shipped_policies_keep_what_drift_is_measured_against(name: str) -> None:
     policy = load_policy(policy_file(name))
-    assert policy.reference is not None
-    assert policy.branch_cdf is not None
-    assert policy.fallback_cdf is not None
-    held = [cdf(cdf.values) for cdf in (policy.branch_cdf, policy.fallback_cdf)]
-    assert np.array_equal(policy.reference.values, np.sort(np.concatenate(held)))
+    assert policy.cdfs.reference is not None
+    assert policy.cdfs.branch is not None
+    assert policy.fallback is not None
+    held = [cdf(cdf.values) for cdf in (policy.cdfs.branch, policy.fallback.cdf)]
+    assert np.array_equal(policy.cdfs.reference.values, np.sort(np.concatenate(held)))
     assert policy.threshold_at(policy.coverage) == policy.threshold

@@ -13,6 +13,7 @@ from recap.policy import Policy, Scores, calibrate_table, confidence_gate, decid
 from recap.risks import compute_risk
 from recap.statistics import EmpiricalCDF, accepted_count
 from recap.table import MarginTable
+from recap.world.bundled import policy_file
 from tests.simulate import ALIGNED, BIASED, simulate
 from tests.tables import fields, random_rows, table_of
 
@@ -144,6 +145,17 @@ def test_the_file_brings_back_the_same_policy(tmp_path: Path) -> None:
         assert [d.to_json() for d in decide(back, table)] == [d.to_json() for d in decide(policy, table)]
 
 
+@pytest.mark.parametrize("model", ["world:aligned", "world:biased"])
+def test_a_shipped_policy_is_written_again_byte_for_byte(model: str, tmp_path: Path) -> None:
+    shipped = policy_file(model)
+    assert policy_json(load_policy(shipped)) == shipped.read_text("utf-8")
+    older = json.loads(shipped.read_text("utf-8"))
+    del older["cdfs"]["reference"]
+    (tmp_path / "older.json").write_text(json.dumps(older))
+    policy = load_policy(tmp_path / "older.json")
+    assert (policy.standing(0.5), policy.threshold_at(0.5)) == (None, None)
+
+
 def test_the_same_table_gives_the_same_bytes(aligned: MarginTable) -> None:
     assert policy_json(calibrate_table(aligned)) == policy_json(calibrate_table(aligned))
 
@@ -189,6 +201,11 @@ def test_a_policy_of_another_model_is_refused_unless_forced(aligned: MarginTable
         ({"coverage": 1.5}, "coverage: input should be less than or equal to 1"),
         ({"surprise": 1}, "surprise: extra inputs are not permitted"),
         ({"mode": "staged"}, "staged: a staged policy has this part"),
+        ({"counts": {"rows": 1}}, 'field "counts.units" is missing'),
+        ({"counts": {"rows": 1, "units": 1, "covered": 1, "positive": 1, "answered_yes": 1, "more": 1}}, "counts.more"),
+        ({"counts": 7}, "counts is not a JSON object"),
+        ({"gate": {"hfpr_upper": "high"}}, "gate.hfpr"),
+        ({"cdfs": {"confidence": [0.0], "recap-img": [float("nan")]}}, "cdfs.recap-img.0 is NaN"),
         ({"cdfs": {"confidence": [], "recap-img": [0.0]}}, "cdfs.confidence: list should have at least 1 item"),
     ],
 )
@@ -225,7 +242,7 @@ def test_a_draw_without_a_metric_counts_against_the_veto() -> None:
         fields(str(i), label="no" if i == 0 else "yes", direct={"image": -1.0 if i == 0 else 2.0}) for i in range(30)
     ]
     gate = confidence_gate(Scores.of(table_of(*rows)))
-    assert gate.undefined == 1000  # nothing was hallucinated, so there is never anything to rank
+    assert gate.undefined_draws == 1000  # nothing was hallucinated, so there is never anything to rank
     assert (gate.hfpr_upper, gate.hall_auc_lower) == (1.0, 0.0)
     assert not gate.eligible
 
@@ -253,7 +270,10 @@ def verdict(answer: str, threshold: float, **image: float) -> tuple[str, str | N
         ("no", 0.0, {"left_of": 0.1, "right_of": 4.0}, "contradiction", 'a contradiction holds instead: "mug right of table" (+4.00)'),
         ("no", 0.0, {"on": 0.1, "below": 0.1, "above": -8.0}, "support", "accepted: a support failed"),
         ("no", -9.0, {"left_of": 0.1, "right_of": 0.5}, "contradiction", 'nothing backs "no" strongly enough'),
-        ("no", -9.0, {"left_of": 0.4, "right_of": -0.5}, "claim", "the picture supports the claim"),
+        ("no", -9.0, {"left_of": 0.4, "right_of": -0.5}, "neutral", "strongly enough: the picture supports the claim"),
+        ("no", 0.0, {"left_of": 0.5, "right_of": -0.5}, "neutral", 'the picture supports the claim "mug left of table" (+0.50), but that counts as neutral'),
+        ("no", 0.0, {"on": 0.5, "below": -0.5, "above": 1.0}, "neutral", 'accepted: nothing backs "no"'),
+        ("no", -9.0, {"left_of": -0.4, "right_of": -0.5}, "claim", "hardly denies the claim"),
     ],
 )  # fmt: skip
 def test_the_reason_names_the_witness_that_decided(
@@ -280,8 +300,8 @@ def test_a_swapped_claim_is_told_over_the_pair_that_was_asked() -> None:
 def test_the_veto_is_named_when_confidence_decided(aligned: MarginTable) -> None:
     policy = calibrate_table(aligned)
     scores = Scores.of(aligned)
-    assert policy.relation_cdf is not None
-    conf, rel = policy.confidence_cdf(scores.confidence), policy.relation_cdf(scores.relation)
+    assert policy.cdfs.relation is not None
+    conf, rel = policy.cdfs.confidence(scores.confidence), policy.cdfs.relation(scores.relation)
     for i, decision in enumerate(decide(policy, aligned)):
         assert decision.witness is not None
         assert (decision.witness.kind == "confidence") == (conf[i] > rel[i])

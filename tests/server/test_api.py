@@ -78,6 +78,15 @@ def test_json_data_url_and_form_get_the_librarys_verdict(
         assert [probe["role"] for probe in told["probes"]] == [probe.role for probe in expected.probes]
 
 
+def test_a_statement_is_audited_as_it_is_said(client: TestClient) -> None:
+    asked = client.post("/v1/audit", json={"image": SCENE, "question": "Is the crate below the suitcase?"}).json()
+    stated = client.post("/v1/audit", json={"image": SCENE, "question": "The crate is below the suitcase."}).json()
+    assert "answer" not in asked["row"]
+    assert (stated["answer"], stated["row"]["answer"]) == ("yes", "yes")
+    denied = {"image": SCENE, "question": "The crate is below the suitcase.", "answer": "no"}
+    assert client.post("/v1/audit", json=denied).json()["answer"] == "no"
+
+
 def test_a_claim_is_read(client: TestClient) -> None:
     told = client.post("/v1/parse", json={"text": "Is the cat contained in the box?"}).json()
     assert (told["subject"], told["object"], told["covered"]) == ("cat", "box", True)
@@ -93,8 +102,11 @@ def test_a_wrong_method_names_the_right_one(client: TestClient) -> None:
 
 def test_counters_tell_verdicts_by_family_and_witness_and_drift(auditor: Auditor) -> None:
     with TestClient(create_app(Service(auditor))) as client:
-        for question in (QUESTION, "Is the crate below the suitcase?", "Is the hat next to the crate?"):
-            assert client.post("/v1/audit", json={"image": SCENE, "question": question}).status_code == 200
+        questions = (QUESTION, "Is the crate below the suitcase?", "Is the hat next to the crate?")
+        verdicts = [
+            client.post("/v1/audit", json={"image": SCENE, "question": question}).raise_for_status().json()
+            for question in questions
+        ]
         client.post("/v1/audit", json={"image": SCENE, "question": "Is it nice?"})
         text = client.get("/metrics").text
         told = client.get("/v1/policy").json()
@@ -103,6 +115,8 @@ def test_counters_tell_verdicts_by_family_and_witness_and_drift(auditor: Auditor
     assert sum(map(float, audits.values())) == 3
     assert any('verdict="rejected"' in name and 'witness="contradiction"' in name for name in audits)
     assert any('family="vertical"' in name for name in audits), audits
+    witnesses = sorted(each["witness"]["kind"] for each in verdicts)
+    assert sorted(re.findall(r'witness="(\w+)"', " ".join(audits))) == witnesses
     assert counted['recap_refused_total{status="422"}'] == "1.0"
     assert float(counted["recap_batch_size_sum"]) == 3
     assert float(counted['recap_request_seconds_count{path="/v1/audit"}']) == 4

@@ -9,6 +9,9 @@ import typer
 
 from recap.cli.options import Coverage, GraphFile, Json, Level, Table
 
+FEW_UNITS = 30
+"""with fewer, the coverage that was asked for is little more than a guess"""
+
 
 def run(
     table: Table,
@@ -51,7 +54,8 @@ def run(
     from recap.claims import load_graph
     from recap.cli.console import notice, print_json
     from recap.errors import RecapError
-    from recap.policy import calibrate_table, policy_json, rank_on, save_policy
+    from recap.policy import calibrate_table, labelled_rows, policy_json, rank_on, save_policy
+    from recap.statistics import accuracy, hallucination_fpr
     from recap.table import read_table
 
     if first is not None and mode != "staged":
@@ -69,13 +73,25 @@ def run(
     left_out = len(rows) - policy.counts.rows
     if left_out:
         notice(f"{left_out} of {len(rows)} rows have no label and were left out")
+    units = (ranked or policy.counts).units
+    if units < FEW_UNITS:
+        notice(
+            f"the threshold rests on {units} unit{'s' * (units != 1)} only: by chance, the coverage of new answers "
+            f"may miss {policy.coverage:.0%} by ±{100 * policy.coverage_error:.0f} points (one standard deviation)"
+        )
+    labelled = labelled_rows(rows)
+    accepted = policy.apply(policy.scores(labelled)).accepted
+    right, hfpr = (metric(accepted, labelled.yes, labelled.positive) for metric in (accuracy, hallucination_fpr))
+    taken, negatives = int(accepted.sum()), int((accepted & ~labelled.positive).sum())
     if json:
         import json as encoder
 
-        print_json(encoder.loads(policy_json(policy)))
+        measured = {"accuracy": right if taken else None, "hfpr": hfpr if negatives else None}
+        among = {"rows": taken, "of": len(labelled), "negatives": negatives}
+        print_json(encoder.loads(policy_json(policy)) | {"accepted": among | measured})
         return
     counts = policy.counts
-    outside = f", {counts.rows - counts.covered} of them outside the graph" if policy.fallback_cdf else ""
+    outside = f", {counts.rows - counts.covered} of them outside the graph" if policy.fallback else ""
     typer.echo(f"mode       {policy.mode}" + ("" if mode is None else "  (as asked)"))
     typer.echo(f"threshold  {policy.threshold:.4f} for {policy.coverage:.0%} coverage")
     if policy.staged:
@@ -83,6 +99,10 @@ def run(
     if policy.gate:
         typer.echo(f"gate       {policy.gate.verdict}")
     typer.echo(f"fitted on  {counts.rows} rows in {counts.units} units{outside}")
+    shares = [f"{value:.1%}" if n else "undefined" for value, n in ((right, taken), (hfpr, negatives))]
+    typer.echo(
+        f"accepts    {taken} of these {len(labelled)} answers: {shares[0]} right, H-FPR {shares[1]} (n = {negatives})"
+    )
     if ranked:
         typer.echo(f"ranked on  {ranked.rows} target rows in {ranked.units} units; their labels, if any, chose nothing")
         typer.echo(

@@ -88,5 +88,5 @@ def _print_audit(console: Console, example: Example) -> None:
     verdict = example.verdict
     colour = "green" if verdict.accepted else "red"
     asked = f'{example.model}: {escape(verdict.question)} "{verdict.answer}"'
-    console.print(f"{asked} [bold {colour}]{example.word}[/], {example.rightly}")
+    console.print(f"{asked} [bold {colour}]{example.verdict.word}[/], {example.rightly}")
     console.print(f"  {escape(verdict.reason)}")

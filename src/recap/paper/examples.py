@@ -11,7 +11,7 @@ from recap.datasets.probing import locate
 from recap.errors import RecapError
 from recap.images import open_image
 from recap.paper.experiments import Setting, Study
-from recap.policy import Policy, decide
+from recap.policy import decide
 from recap.report.example_card import ExampleCard, example_card
 from recap.report.examples import Example, pick
 from recap.schemes import scheme_of
@@ -50,11 +50,11 @@ def _cards(study: Study, s: Setting, folder: Path | None) -> list[ExampleCard]:
     for row in pick(list(decide(policy, held)), held.rows, EACH):
         example = Example(study.title(s.model), row, verdict_on(row, policy, s.table.graph))
         with contextlib.suppress(RecapError):  # a picture that is not here
-            cards.append(card_of(example, policy, folder))
+            cards.append(card_of(example, folder))
     return cards
 
 
-def card_of(example: Example, policy: Policy, folder: Path | None = None) -> ExampleCard:
+def card_of(example: Example, folder: Path | None = None) -> ExampleCard:
     """The card of an answer, with its picture from a scheme, or from where its benchmark's pictures lie."""
     name = example.row.image or ""
     scheme = scheme_of(name)
@@ -63,4 +63,4 @@ def card_of(example: Example, policy: Policy, folder: Path | None = None) -> Exa
     stream = io.BytesIO()
     picture.save(stream, "JPEG", quality=88)
     scene = "A photograph" if scheme is None else scheme.PICTURE
-    return example_card(example, policy, stream.getvalue(), scene=scene)
+    return example_card(example, stream.getvalue(), scene=scene)

@@ -1,26 +1,22 @@
 """Policy: calibration CDFs, the threshold, the gate, the fallback, the staged variant, the policy file, drift."""
 
-from recap.policy.decide import Decision, calibrate_table, check_policy, decide, labelled_rows
+from recap.policy.decide import Decision, Standing, calibrate_table, check_policy, decide, labelled_rows, rank_on
 from recap.policy.file import load_policy, policy_json, save_policy
 from recap.policy.gate import Gate, confidence_gate
-from recap.policy.policy import CONFIDENCE, IMG, MODES, SELECTOR, STAGED, Applied, Policy, Ranked, Staged, calibrate
+from recap.policy.policy import CONFIDENCE, IMG, SELECTOR, STAGED, Policy, calibrate
 from recap.policy.reason import Witness
 from recap.policy.scores import Scores
-from recap.policy.target import rank_on
 
 __all__ = [
     "CONFIDENCE",
     "IMG",
-    "MODES",
     "SELECTOR",
     "STAGED",
-    "Applied",
     "Decision",
     "Gate",
     "Policy",
-    "Ranked",
     "Scores",
-    "Staged",
+    "Standing",
     "Witness",
     "calibrate",
     "calibrate_table",

@@ -1,17 +1,27 @@
-"""A policy on a margin table: calibrating from labelled rows, and a verdict with its reason for each row."""
+"""A policy on margin tables: calibrated on labelled rows, ranked anew on others, a decision for each row."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from recap.errors import RecapError
-from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, calibrate
-from recap.policy.reason import Witness, case_of, confidence_words, words
+from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, Ranked, Staged, calibrate, stages
+from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
 from recap.policy.scores import Scores, no_probes
+from recap.statistics import EmpiricalCDF, coverage_threshold
 from recap.table import MarginTable
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a risk and its threshold lie among the risks that the threshold was ranked on: shares no riskier."""
+
+    risk: float | None = None
+    threshold: float | None = None
 
 
 @dataclass(frozen=True)
@@ -22,28 +32,20 @@ class Decision:
     answer: str
     accepted: bool
     risk: float | None
-    """None where nothing could be scored: outside the graph, under a policy without a fallback"""
+    """None where nothing could be scored: outside the graph without a fallback, or a foreign answer rejected as such"""
     threshold: float
     mode: str
     """recap-img, recap-selector, confidence, staged; fallback for a row outside the graph"""
     witness: Witness | None
     reason: str
+    standing: Standing
+    foreign: bool
+    """confidence alone could speak, and it speaks for the other answer than this one"""
 
     def to_json(self) -> dict[str, Any]:
         """As `recap decide` prints it."""
-        witness = self.witness
-        return {
-            "id": self.id,
-            "answer": self.answer,
-            "accepted": self.accepted,
-            "risk": self.risk,
-            "threshold": self.threshold,
-            "mode": self.mode,
-            "witness": None
-            if witness is None
-            else {"kind": witness.kind, "relation": witness.relation, "margin": witness.margin},
-            "reason": self.reason,
-        }
+        document = {name: value for name, value in vars(self).items() if name not in ("standing", "foreign")}
+        return document | {"witness": self.witness and vars(self.witness)}
 
 
 def calibrate_table(
@@ -95,49 +97,88 @@ def check_policy(policy: Policy, table: MarginTable, *, force: bool = False) -> 
         )
 
 
-def decide(policy: Policy, table: MarginTable, *, force: bool = False) -> Iterator[Decision]:
-    """The decision for each row, in order. Everything is checked and scored before the first one is given."""
+def rank_on(policy: Policy, target: MarginTable) -> Policy:
+    """The policy with the threshold that accepts its share of the target's rows, without looking at labels there.
+
+    Calibrated thresholds do not carry their coverage over to other pictures (the paper's strict transfer); what ranks
+    the answers does. Rows that the policy cannot score are never accepted, and are left out.
+    """
+    check_policy(policy, target)
+    scores = Scores.of(target, no_probes if policy.mode == CONFIDENCE else None)
+    before = policy.apply(scores)
+    scored = ~np.isnan(before.risk)
+    if not scored.any():
+        raise RecapError(
+            f"{target.source}: every relation is outside the graph, and the calibration rows held none such; "
+            "there is nothing to rank"
+        )
+    ranked = Ranked(
+        rows=int(scored.sum()),
+        units=scores.where(scored).n_units,
+        source_threshold=policy.threshold,
+        source_coverage=float(before.accepted[scored].mean()),
+    )
+    if policy.staged is not None:
+        staged, threshold = _stages(policy, policy.staged, scores)
+        return replace(policy, threshold=threshold, staged=staged, ranked_on=ranked)
+    held = before.risk[scored]
+    threshold = coverage_threshold(held, policy.coverage)
+    cdfs = replace(policy.cdfs, reference=EmpiricalCDF.of(held))
+    return replace(policy, threshold=threshold, cdfs=cdfs, ranked_on=ranked)
+
+
+def _stages(policy: Policy, before: Staged, scores: Scores) -> tuple[Staged, float]:
+    """Both stages' thresholds, each kept where the target has no row for it."""
+    staged, threshold = before, policy.threshold
+    if scores.covered.any():
+        staged, threshold = stages(scores.where(scores.covered), policy.coverage, before.coverage)
+        staged = replace(staged, fallback_threshold=before.fallback_threshold)
+    outside = scores.confidence[~scores.covered]
+    if policy.fallback is not None and len(outside):
+        last = coverage_threshold(policy.fallback.cdf(outside), policy.coverage)
+        staged = replace(staged, fallback_threshold=last)
+    return staged, threshold
+
+
+def decide(
+    policy: Policy, table: MarginTable, *, force: bool = False, reject_foreign: bool = False
+) -> Iterator[Decision]:
+    """The decision for each row, in order. Everything is checked and scored before the first one is given.
+
+    An answer is foreign where confidence alone decides and is in the other answer. Eq. 2 does not look at which answer
+    was given, and neither does a table's decision; `reject_foreign` rejects such answers without a risk, as audits do.
+    """
     check_policy(policy, table, force=force)
     scores = policy.scores(table)
     applied = policy.apply(scores)
-    by_confidence = policy.vetoed(scores) | applied.first_stage
+    alone = ~scores.covered | applied.first_stage | (policy.mode == CONFIDENCE)
+    own = np.array([(row.direct.image or 0.0) >= 0 for row in table.rows], dtype=bool)
+    foreign = alone & (table.yes != own)
+    by_confidence = alone | policy.vetoed(scores)
     for i, row in enumerate(table.rows):
-        risk, threshold = float(applied.risk[i]), float(applied.threshold[i])
-        accepted = bool(applied.accepted[i])
-        confident = Witness("confidence", None, -scores.confidence[i].item(), -scores.confidence[i].item())
-        witness: Witness | None
-        if row.claim is not None:
-            mode = policy.mode
-            if by_confidence[i]:
-                witness, why = confident, confidence_words(row, confident, accepted)
-            else:
-                witness, why = words(case_of(row, table.graph), accepted)
-        elif math.isnan(risk):
-            mode, witness = "fallback", None
+        rejected = reject_foreign and bool(foreign[i])
+        accepted = bool(applied.accepted[i]) and not rejected
+        risk = None if rejected or np.isnan(applied.risk[i]) else float(applied.risk[i])
+        threshold = float(applied.threshold[i])
+        witness: Witness | None = None
+        if risk is None and not rejected:
             why = f'"{row.relation}" is outside the graph, and this policy was calibrated without such rows'
+        elif by_confidence[i]:
+            witness, why = confidence_reason(row, accepted, foreign=rejected)
         else:
-            mode, witness = "fallback", confident
-            enough = "is enough" if accepted else "is too low"
-            why = (
-                f'"{row.relation}" is outside the graph, and its confidence (|margin| {confident.margin:.2f}) {enough}'
-            )
+            witness, why = Evidence.of(row, table.graph).reason(accepted)
         yield Decision(
             id=row.id,
             answer="yes" if row.says_yes else "no",
             accepted=accepted,
-            risk=None if math.isnan(risk) else risk,
+            risk=risk,
             threshold=threshold,
-            mode=mode,
+            mode=policy.mode if scores.covered[i] else "fallback",
             witness=witness,
-            reason=_sentence(accepted, why, risk, threshold),
+            reason=sentence(accepted, why, risk, threshold),
+            standing=Standing(policy.standing(risk), policy.standing(threshold)),
+            foreign=bool(foreign[i]),
         )
-
-
-def _sentence(accepted: bool, why: str, risk: float, threshold: float) -> str:
-    verdict = "accepted" if accepted else "rejected"
-    if math.isnan(risk):
-        return f"{verdict}: {why}"
-    return f"{verdict}: {why}; risk {risk:.3f} {'≤' if accepted else '>'} threshold {threshold:.3f}"
 
 
 def _short(digest: str) -> str:

@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
+from pydantic import computed_field
 
 from recap.arrays import Floats
 from recap.policy.policy import Policy
@@ -24,23 +25,24 @@ class Drift:
 
     seen: int
     """answers in the window"""
-    coverage: float
-    """share of them accepted; NaN while there is none"""
+    coverage: float | None
+    """share of them accepted; None, as `distance` and `limit`, while there is none"""
     target: float
-    distance: float
-    """largest gap between their risks' CDF and calibration's (Kolmogorov–Smirnov); NaN while there is no answer.
-    A policy that keeps no risks to compare with (staged) has the gap between coverage and target instead."""
-    limit: float
+    distance: float | None
+    """largest gap between their risks' CDF and calibration's (Kolmogorov–Smirnov). A policy that keeps no risks to
+    compare with (staged) has the gap between coverage and target instead."""
+    limit: float | None
     """the gap that chance alone would exceed with a probability of at most 1 %"""
     moved: bool
 
+    @computed_field
     @property
     def verdict(self) -> str:
         """In words."""
-        if self.seen < FEWEST:
+        if self.coverage is None or self.seen < FEWEST:
             return f"too few answers to tell ({self.seen} of {FEWEST})"
         told = f"{self.coverage:.0%} accepted, {self.target:.0%} aimed at"
-        if self.moved:
+        if self.moved and self.distance is not None:
             apart = f"distance {self.distance:.2f} > {self.limit:.2f}"
             return f"risks have moved away from calibration ({told}, {apart}): calibrate again"
         return f"as in calibration ({told})"
@@ -63,21 +65,18 @@ class DriftMonitor:
         """How the window compares with calibration."""
         seen, target = len(self.accepted), self.policy.coverage
         if not seen:
-            return Drift(0, math.nan, target, math.nan, math.nan, False)
+            return Drift(0, None, target, None, None, False)
         coverage = sum(self.accepted) / seen
-        if self.policy.reference is not None:
-            distance = ks_distance(np.array(self.risks), self.policy.reference.values)
+        if self.policy.cdfs.reference is not None:
+            distance = ks_distance(np.array(self.risks), self.policy.cdfs.reference.values)
         else:
             # A share is one point of a CDF, so that the limit holds for it all the more.
             distance = abs(coverage - target)
-        limit = self._limit(seen)
-        return Drift(seen, coverage, target, distance, limit, seen >= FEWEST and distance > limit)
-
-    def _limit(self, seen: int) -> float:
-        """Answers about one picture are alike: a whole unit counts as one, here as in calibration."""
+        # Answers about one picture are alike: a whole unit counts as one, here as in calibration.
         fitted = self.policy.ranked_on or self.policy.counts
         alike = max(1.0, fitted.rows / max(1, fitted.units))
-        return ks_limit(seen / alike, fitted.rows / alike)
+        limit = ks_limit(seen / alike, fitted.rows / alike)
+        return Drift(seen, coverage, target, distance, limit, seen >= FEWEST and distance > limit)
 
 
 def ks_distance(some: Floats, reference: Floats) -> float:

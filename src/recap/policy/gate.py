@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import BeforeValidator, FiniteFloat, PlainSerializer
 
 from recap.policy.scores import Scores
 from recap.statistics import (
@@ -25,38 +27,48 @@ AUC_LIMIT = 0.5
 """Chance ranking."""
 
 
-@dataclass(frozen=True)
+Estimate = Annotated[
+    float,
+    BeforeValidator(lambda value: math.nan if value is None else value),
+    PlainSerializer(lambda value: None if math.isnan(value) else value),
+]
+"""NaN where it has no value, which JSON calls null"""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Gate:
     """Two one-sided bootstrap bounds, and whether both lie on the right side of their limits."""
 
-    hfpr: float
-    hfpr_upper: float
-    hall_auc: float
-    hall_auc_lower: float
-    level: float
+    hfpr: Estimate
+    hfpr_upper: FiniteFloat
+    hfpr_limit: FiniteFloat = HFPR_LIMIT
+    hall_auc: Estimate
+    hall_auc_lower: FiniteFloat
+    hall_auc_limit: FiniteFloat = AUC_LIMIT
+    level: FiniteFloat
     draws: int
     seed: int
-    undefined: int
+    undefined_draws: int
     """draws in which a metric had no value; each counts as the worst value it could have had"""
 
     @property
     def eligible(self) -> bool:
         """Whether confidence may stay as a veto."""
-        return self.hfpr_upper < HFPR_LIMIT and self.hall_auc_lower > AUC_LIMIT
+        return self.hfpr_upper < self.hfpr_limit and self.hall_auc_lower > self.hall_auc_limit
 
     @property
     def verdict(self) -> str:
         """The same in words."""
         if self.eligible:
             return (
-                f"confidence stays as a veto: direct H-FPR is at most {self.hfpr_upper:.3f} < {HFPR_LIMIT} "
-                f"and confidence Hall-AUC at least {self.hall_auc_lower:.3f} > {AUC_LIMIT}"
+                f"confidence stays as a veto: direct H-FPR is at most {self.hfpr_upper:.3f} < {self.hfpr_limit} "
+                f"and confidence Hall-AUC at least {self.hall_auc_lower:.3f} > {self.hall_auc_limit}"
             )
         failed: list[str] = []
-        if not self.hfpr_upper < HFPR_LIMIT:
-            failed.append(f"direct H-FPR may be {self.hfpr_upper:.3f} ≥ {HFPR_LIMIT}")
-        if not self.hall_auc_lower > AUC_LIMIT:
-            failed.append(f"confidence Hall-AUC may be {self.hall_auc_lower:.3f} ≤ {AUC_LIMIT}")
+        if not self.hfpr_upper < self.hfpr_limit:
+            failed.append(f"direct H-FPR may be {self.hfpr_upper:.3f} ≥ {self.hfpr_limit}")
+        if not self.hall_auc_lower > self.hall_auc_limit:
+            failed.append(f"confidence Hall-AUC may be {self.hall_auc_lower:.3f} ≤ {self.hall_auc_limit}")
         return "relation evidence alone: " + " and ".join(failed)
 
 
@@ -82,5 +94,5 @@ def confidence_gate(scores: Scores, level: float = 0.95, draws: int = DRAWS, see
         level=level,
         draws=draws,
         seed=seed,
-        undefined=undefined,
+        undefined_draws=undefined,
     )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import ConfigDict, Field, FiniteFloat, GetPydanticSchema, NonNegativeInt, PositiveInt
+from pydantic_core import core_schema
 
 from recap.errors import RecapError
 from recap.policy.gate import Gate, confidence_gate
@@ -20,15 +24,29 @@ MODES = (IMG, SELECTOR, CONFIDENCE, STAGED)
 FIRST_STAGE = 0.6
 
 
+FiniteFloats = Annotated[list[FiniteFloat], Field(min_length=1)]
+CDF = Annotated[
+    EmpiricalCDF,
+    GetPydanticSchema(
+        lambda _type, schema_of: core_schema.no_info_after_validator_function(
+            EmpiricalCDF.of,
+            schema_of(FiniteFloats),
+            serialization=core_schema.plain_serializer_function_ser_schema(lambda cdf: cdf.values.tolist()),
+        )
+    ),
+]
+"""a list of its values in the policy file"""
+
+
 @dataclass(frozen=True)
 class Staged:
     """Confidence first: what is confident enough is accepted at once, only the rest is probed."""
 
-    coverage: float
+    coverage: FiniteFloat
     """the share that confidence alone accepts on calibration"""
-    threshold: float
+    threshold: FiniteFloat
     """accept at once iff R_conf is at most this"""
-    fallback_threshold: float = 1.0
+    fallback_threshold: FiniteFloat = 1.0
     """outside the graph, accept iff F̂_conf is at most this"""
 
 
@@ -36,21 +54,21 @@ class Staged:
 class Counts:
     """What a policy was fitted on."""
 
-    rows: int
-    units: int
-    covered: int
-    positive: int
-    answered_yes: int
+    rows: NonNegativeInt
+    units: NonNegativeInt
+    covered: NonNegativeInt
+    positive: NonNegativeInt
+    answered_yes: NonNegativeInt
 
 
 @dataclass(frozen=True)
 class Ranked:
     """The rows without labels on which a threshold was ranked anew, and what the calibrated one would do there."""
 
-    rows: int
-    units: int
-    source_threshold: float
-    source_coverage: float
+    rows: PositiveInt
+    units: PositiveInt
+    source_threshold: FiniteFloat
+    source_coverage: Annotated[FiniteFloat, Field(ge=0, le=1)]
     """share of these rows that the calibrated threshold accepts"""
 
     @property
@@ -62,38 +80,75 @@ class Ranked:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Fallback:
+    """What decides outside the graph: confidence, among calibration's answers outside it."""
+
+    risk: Literal["confidence"] = "confidence"
+    cdf: CDF
+
+
 @dataclass(frozen=True)
+class CDFs:
+    """Calibration's risks."""
+
+    confidence: CDF
+    relation: Annotated[CDF | None, Field(alias=RELATION_RISK)]
+    """None for the confidence mode, which asks for no probes"""
+    branch: CDF | None = None
+    """the mode's own scores inside the graph; used only beside a fallback"""
+    reference: CDF | None = None
+    """the risks among which the threshold was ranked, calibration's or, where `ranked_on` tells of one, the target's;
+    None for staged policies, which have two scales, and in files that are older than this"""
+
+    def score(self, mode: str, scores: Scores) -> Floats:
+        """A mode's risk of rows inside the graph: R_img, R_sel or R_conf; NaN outside."""
+        if mode == CONFIDENCE:
+            return np.where(scores.covered, scores.confidence, np.nan)
+        if mode == SELECTOR and self.relation is not None:
+            score = selector(self.confidence(scores.confidence), self.relation(scores.relation))
+            return np.where(scores.covered, score, np.nan)
+        return scores.relation
+
+
+@dataclass(frozen=True, kw_only=True)
 class Policy:
-    """Mode, threshold and the calibration CDFs behind them (public contract 3)."""
+    """Mode, threshold and the calibration CDFs behind them: the policy file (public contract 3) field by field."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     mode: str
-    coverage: float
-    threshold: float
-    confidence_cdf: EmpiricalCDF
-    relation_cdf: EmpiricalCDF | None
-    """None for the confidence mode, which asks for no probes"""
-    branch_cdf: EmpiricalCDF | None
-    """the mode's own calibration scores inside the graph; used only beside a fallback"""
-    fallback_cdf: EmpiricalCDF | None
-    """confidence outside the graph; None if calibration held no such rows"""
+    coverage: Annotated[FiniteFloat, Field(gt=0, le=1)]
+    threshold: FiniteFloat
     gate: Gate | None
     staged: Staged | None
     graph: str
     model: str | None
     counts: Counts
-    reference: EmpiricalCDF | None = None
-    """the risks among which the threshold was ranked, calibration's or, where `ranked_on` tells of one, the target's;
-    None for staged policies, which have two scales"""
     ranked_on: Ranked | None = None
     """None where the calibration rows themselves gave the threshold"""
+    fallback: Fallback | None
+    """None if calibration held no rows outside the graph"""
+    cdfs: CDFs
+
+    @property
+    def coverage_error(self) -> float:
+        """How far the share accepted of new units strays from the target by chance: the sd of Beta(k, n + 1 − k)."""
+        n = (self.ranked_on or self.counts).units
+        k = accepted_count(self.coverage, n)
+        return math.sqrt(k * (n + 1 - k) / (n + 2)) / (n + 1)
 
     def threshold_at(self, coverage: float) -> float | None:
         """The threshold that would have accepted this share of what it was ranked on; None if that is not kept."""
-        return None if self.reference is None else coverage_threshold(self.reference.values, coverage)
+        return None if self.cdfs.reference is None else coverage_threshold(self.cdfs.reference.values, coverage)
+
+    def standing(self, risk: float | None) -> float | None:
+        """The share of what the threshold was ranked on that is no riskier than this; None if that is not kept."""
+        return None if self.cdfs.reference is None or risk is None else float(self.cdfs.reference(risk))
 
     def evidence_score(self, scores: Scores) -> Floats:
-        """The mode's own risk of rows inside the graph: R_img, R_sel or R_conf; NaN outside."""
-        return _mode_score(self.mode, scores, self.confidence_cdf, self.relation_cdf)
+        """The mode's own risk of rows inside the graph; NaN outside."""
+        return self.cdfs.score(self.mode, scores)
 
     def scores(self, table: MarginTable) -> Scores:
         """What this policy needs to know of a table's rows: probes only where they can matter."""
@@ -106,9 +161,9 @@ class Policy:
 
     def vetoed(self, scores: Scores) -> Bools:
         """Where confidence decided: the larger of the selector's two percentiles (Eq. 9), or the whole mode."""
-        if self.mode != SELECTOR or self.relation_cdf is None:
+        if self.mode != SELECTOR or self.cdfs.relation is None:
             return np.full(len(scores), self.mode == CONFIDENCE)
-        return self.confidence_cdf(scores.confidence) > self.relation_cdf(scores.relation)
+        return self.cdfs.confidence(scores.confidence) > self.cdfs.relation(scores.relation)
 
     def apply(self, scores: Scores) -> Applied:
         """Accept or reject. A row outside the graph goes through the fallback; without one it is not accepted."""
@@ -119,11 +174,11 @@ class Policy:
             first_stage = scores.covered & (scores.confidence <= self.staged.threshold)
             risk = np.where(first_stage, scores.confidence, risk)
             threshold = np.where(first_stage, self.staged.threshold, threshold)
-        if self.fallback_cdf is None:
+        if self.fallback is None:
             risk = np.where(scores.covered, risk, np.nan)
         else:
-            inside = risk if self.branch_cdf is None else self.branch_cdf(risk)
-            risk = np.where(scores.covered, inside, self.fallback_cdf(scores.confidence))
+            inside = risk if self.cdfs.branch is None else self.cdfs.branch(risk)
+            risk = np.where(scores.covered, inside, self.fallback.cdf(scores.confidence))
             if self.staged is not None:
                 # The stages have scales of their own: outside the graph the percentile has its own threshold.
                 threshold = np.where(scores.covered, threshold, self.staged.fallback_threshold)
@@ -156,32 +211,29 @@ def calibrate(
     inside = scores.where(scores.covered)
     gate = confidence_gate(inside, level)
     chosen = mode or (SELECTOR if gate.eligible else IMG)
-    confidence_cdf = EmpiricalCDF.of(inside.confidence)
-    relation_cdf = None if chosen == CONFIDENCE else EmpiricalCDF.of(inside.relation)
-    score = _mode_score(chosen, inside, confidence_cdf, relation_cdf)
+    relation = None if chosen == CONFIDENCE else EmpiricalCDF.of(inside.relation)
+    cdfs = CDFs(EmpiricalCDF.of(inside.confidence), relation)
+    score = cdfs.score(chosen, inside)
     outside = scores.confidence[~scores.covered]
-    fallback_cdf = EmpiricalCDF.of(outside) if len(outside) else None
-    staged = branch_cdf = held = None
+    fallback = Fallback(cdf=EmpiricalCDF.of(outside)) if len(outside) else None
+    staged = None
     if chosen == STAGED:
         staged, threshold = stages(inside, coverage, first_stage)
-        if fallback_cdf is not None:
-            staged = replace(staged, fallback_threshold=coverage_threshold(fallback_cdf(outside), coverage))
-    elif fallback_cdf is not None:
-        # Each branch through its own CDF, then one threshold for both: the paper's full-pool deployment.
-        branch_cdf = EmpiricalCDF.of(score)
-        held = np.concatenate([branch_cdf(score), fallback_cdf(outside)])
-        threshold = coverage_threshold(held, coverage)
+        if fallback is not None:
+            staged = replace(staged, fallback_threshold=coverage_threshold(fallback.cdf(outside), coverage))
     else:
         held = score
-        threshold = coverage_threshold(score, coverage)
+        if fallback is not None:
+            # Each branch through its own CDF, then one threshold for both: the paper's full-pool deployment.
+            branch = EmpiricalCDF.of(score)
+            cdfs = replace(cdfs, branch=branch)
+            held = np.concatenate([branch(score), fallback.cdf(outside)])
+        cdfs = replace(cdfs, reference=EmpiricalCDF.of(held))
+        threshold = coverage_threshold(held, coverage)
     return Policy(
         mode=chosen,
         coverage=coverage,
         threshold=threshold,
-        confidence_cdf=confidence_cdf,
-        relation_cdf=relation_cdf,
-        branch_cdf=branch_cdf,
-        fallback_cdf=fallback_cdf,
         gate=gate,
         staged=staged,
         graph=graph,
@@ -189,17 +241,9 @@ def calibrate(
         counts=Counts(
             len(scores), scores.n_units, int(scores.covered.sum()), int(scores.positive.sum()), int(scores.yes.sum())
         ),
-        reference=None if held is None else EmpiricalCDF.of(held),
+        fallback=fallback,
+        cdfs=cdfs,
     )
-
-
-def _mode_score(mode: str, scores: Scores, confidence_cdf: EmpiricalCDF, relation_cdf: EmpiricalCDF | None) -> Floats:
-    if mode == CONFIDENCE:
-        return np.where(scores.covered, scores.confidence, np.nan)
-    if mode == SELECTOR and relation_cdf is not None:
-        score = selector(confidence_cdf(scores.confidence), relation_cdf(scores.relation))
-        return np.where(scores.covered, score, np.nan)
-    return scores.relation
 
 
 def stages(inside: Scores, coverage: float, first: float) -> tuple[Staged, float]:

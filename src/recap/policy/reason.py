@@ -10,30 +10,43 @@ from recap.table import Row
 
 @dataclass(frozen=True)
 class Witness:
-    """One thing that speaks against a claim, and how strongly."""
+    """What decided about an answer."""
 
     kind: str
-    """claim (its own missing support), contradiction, support or confidence"""
+    """claim (its own missing support), contradiction, support, neutral (nothing backs a "no") or confidence"""
     relation: str | None
-    strength: float
-    """−x(c), A_x(c) or P_x(c); for confidence, −R_conf = |m|"""
     margin: float
-    """the margin behind it"""
+    """the margin behind it; |m| for confidence"""
+
+
+NEUTRAL = (0.0, Witness("neutral", None, 0.0))
+"""P_x(c) = 0 where no support failed: it keeps M_x of a "no" from falling below 0 (Eq. 6), and says nothing itself"""
 
 
 @dataclass(frozen=True)
-class Case:
-    """A row's image witnesses, for words."""
+class Evidence:
+    """The image margins of a row inside the graph, as witnesses against its claim."""
 
     row: Row
     claim: float
-    against: tuple[Witness, ...]
-    """claim, then contradiction and support where the graph has them"""
+    against: tuple[tuple[float, Witness], ...]
+    """claim, then the strongest contradiction and the failed support, if any; −x(c), A_x(c) and P_x(c) before each"""
 
-    @property
-    def decisive(self) -> Witness:
-        """The strongest witness against the claim; for a "no" it is literally M_x (Eq. 6)."""
-        return max(self.against, key=lambda w: w.strength)
+    @classmethod
+    def of(cls, row: Row, graph: Graph) -> Evidence:
+        """All image margins must be there: the scores were computed from them."""
+        claim = row.claim or ""
+        x = _margin(row, claim)
+        against = [(-x, Witness("claim", claim, x))]
+        contradictions = [(_margin(row, name), name) for name in graph.contradictions(claim)]
+        if contradictions:
+            margin, name = max(contradictions, key=lambda pair: pair[0])
+            against.append((margin, Witness("contradiction", name, margin)))
+        penalties = [(weight * max(0.0, -_margin(row, name)), name) for name, weight in graph.supports(claim).items()]
+        penalty, name = max(penalties, key=lambda pair: pair[0], default=(0.0, ""))
+        if penalty > 0:
+            against.append((sum(each for each, _ in penalties), Witness("support", name, _margin(row, name))))
+        return cls(row, x, tuple(against))
 
     def pair(self, relation: str | None) -> str:
         """A relation over the canonical pair, as people would say it."""
@@ -42,74 +55,83 @@ class Case:
             subject, obj = obj, subject
         return f'"{subject} {(relation or "").replace("_", " ")} {obj}"'
 
+    def summary(self) -> str:
+        """Every witness with its margin, where no policy says which of them decided."""
+        return ", ".join(f"{self.pair(w.relation)} {w.margin:+.2f} ({w.kind})" for _, w in self.against)
 
-def case_of(row: Row, graph: Graph) -> Case:
-    """The witnesses of a row inside the graph. All image margins must be there (scores were computed from them)."""
-    claim = row.claim or ""
-    x = _margin(row, claim)
-    against = [Witness("claim", claim, -x, x)]
-    contradictions = [(_margin(row, name), name) for name in graph.contradictions(claim)]
-    if contradictions:
-        margin, name = max(contradictions, key=lambda pair: pair[0])
-        against.append(Witness("contradiction", name, margin, margin))
-    supports = [(weight * max(0.0, -_margin(row, name)), name) for name, weight in graph.supports(claim).items()]
-    if supports:
-        _, name = max(supports, key=lambda pair: pair[0])
-        against.append(Witness("support", name, sum(penalty for penalty, _ in supports), _margin(row, name)))
-    return Case(row, x, tuple(against))
+    def reason(self, accepted: bool) -> tuple[Witness, str]:
+        """The witness that decided about the row's answer, and what it says."""
+        if self.row.says_yes and accepted:
+            return self.against[0][1], self._accepted_yes()
+        # For a "no" this is M_x (Eq. 6), where only what is stronger than nothing backs it.
+        nothing = () if self.row.says_yes else (NEUTRAL,)
+        strength, witness = max((self.against[0], *nothing, *self.against[1:]), key=lambda pair: pair[0])
+        say = self._rejected_yes if self.row.says_yes else self._accepted_no if accepted else self._rejected_no
+        return witness, say(witness, strength)
+
+    @property
+    def _claim(self) -> str:
+        return f"the claim {self.pair(self.row.claim)}"
+
+    def _accepted_yes(self) -> str:
+        rival = next((w for _, w in self.against if w.kind == "contradiction"), None)
+        beside = f", against {rival.margin:+.2f} for {self.pair(rival.relation)}" if rival else ""
+        return f"{self._claim} holds up well enough ({self.claim:+.2f}{beside})"
+
+    def _rejected_yes(self, witness: Witness, strength: float) -> str:
+        said = self.pair(witness.relation)
+        if witness.kind == "contradiction":
+            how = "is better supported than" if witness.margin > self.claim else "comes too close to"
+            return f"a contradiction, {said} ({witness.margin:+.2f}), {how} {self._claim} ({self.claim:+.2f})"
+        if witness.kind == "support":
+            failed = f"{said} should hold with {self._claim} but has margin {witness.margin:+.2f}"
+            return f"a support failed: {failed} (penalty {strength:.2f})"
+        how = "has too little support" if self.claim > 0 else "lacks support"
+        return f"{self._claim} {how} in the picture ({self.claim:+.2f})"
+
+    def _accepted_no(self, witness: Witness, strength: float) -> str:
+        said, margin = self.pair(witness.relation), f"{witness.margin:+.2f}"
+        return {
+            "claim": f"{self._claim} lacks support in the picture ({margin})",
+            "contradiction": f"a contradiction holds instead: {said} ({margin})",
+            "support": f"a support failed: {said} has margin {margin} (penalty {strength:.2f})",
+            "neutral": f'nothing backs "no" and the picture supports {self._claim} ({self.claim:+.2f}), '
+            "but that counts as neutral, which is enough here",
+        }[witness.kind]
+
+    def _rejected_no(self, witness: Witness, strength: float) -> str:
+        said = self.pair(witness.relation)
+        weak = {
+            "claim": f"the picture hardly denies {self._claim} ({self.claim:+.2f})",
+            "contradiction": f"its best witness, the contradiction {said}, has only {witness.margin:+.2f}",
+            "support": f"its best witness, the failed support {said}, has penalty only {strength:.2f}",
+            "neutral": f"the picture supports {self._claim} ({self.claim:+.2f})",
+        }
+        return f'nothing backs "no" strongly enough: {weak[witness.kind]}'
 
 
-def confidence_words(row: Row, confident: Witness, accepted: bool) -> str:
-    """What to say where confidence alone decided."""
-    answer, verb = "yes" if row.says_yes else "no", "is enough" if accepted else "is too low"
-    return f'confidence decided: |margin| {confident.margin:.2f} for "{answer}" {verb}'
+def confidence_reason(row: Row, accepted: bool, *, foreign: bool = False) -> tuple[Witness, str]:
+    """The direct margin as witness, and what it says. `foreign`: it alone could speak, and for another answer."""
+    margin = row.direct.image or 0.0
+    size, own, answer = abs(margin), "yes" if margin >= 0 else "no", "yes" if row.says_yes else "no"
+    outside = f'"{row.relation}" is outside the graph, and ' if row.claim is None else ""
+    witness = Witness("confidence", None, size)
+    if foreign:
+        return witness, f'{outside}confidence (|margin| {size:.2f}) is in the other answer, "{own}"'
+    whose = f'for "{own}"' if own == answer else f'(in the other answer, "{own}")'
+    return witness, f"{outside}confidence decided: |margin| {size:.2f} {whose} is {'enough' if accepted else 'too low'}"
 
 
-def words(case: Case, accepted: bool) -> tuple[Witness, str]:
-    """The deciding witness of relation evidence, and what it says."""
-    answer = "yes" if case.row.says_yes else "no"
-    claim = case.pair(case.row.claim)
-    # An accepted "yes" rests on its claim; everything else on the strongest thing that speaks against it.
-    witness = case.against[0] if accepted and answer == "yes" else case.decisive
-    if answer == "no":
-        return witness, _no(case, witness, accepted, claim)
-    return witness, _yes(case, witness, accepted, claim)
-
-
-def _yes(case: Case, witness: Witness, accepted: bool, claim: str) -> str:
-    said = case.pair(witness.relation)
-    if accepted:
-        rival = next((w for w in case.against if w.kind == "contradiction"), None)
-        beside = f", against {rival.margin:+.2f} for {case.pair(rival.relation)}" if rival else ""
-        return f"the claim {claim} holds up well enough ({case.claim:+.2f}{beside})"
-    match witness.kind:
-        case "contradiction":
-            how = "is better supported than" if witness.margin > case.claim else "comes too close to"
-            return f"a contradiction, {said} ({witness.margin:+.2f}), {how} the claim {claim} ({case.claim:+.2f})"
-        case "support":
-            failed = f"{said} should hold with {claim} but has margin {witness.margin:+.2f}"
-            return f"a support failed: {failed} (penalty {witness.strength:.2f})"
-        case _:
-            how = "has too little support" if case.claim > 0 else "lacks support"
-            return f"the claim {claim} {how} in the picture ({case.claim:+.2f})"
-
-
-def _no(case: Case, witness: Witness, accepted: bool, claim: str) -> str:
-    said = case.pair(witness.relation)
-    best = {
-        "claim": f"the claim {claim} lacks support in the picture ({case.claim:+.2f})",
-        "contradiction": f"a contradiction holds instead: {said} ({witness.margin:+.2f})",
-        "support": f"a support failed: {said} has margin {witness.margin:+.2f} (penalty {witness.strength:.2f})",
-    }
-    if accepted:
-        return best[witness.kind]
-    standing = "the picture supports the claim" if case.claim > 0 else "the picture hardly denies the claim"
-    weak = {
-        "claim": f"{standing} {claim} ({case.claim:+.2f})",
-        "contradiction": f"its best witness, the contradiction {said}, has only {witness.margin:+.2f}",
-        "support": f"its best witness, the failed support {said}, has penalty only {witness.strength:.2f}",
-    }
-    return f'nothing backs "no" strongly enough: {weak[witness.kind]}'
+def sentence(accepted: bool, why: str, risk: float | None, threshold: float) -> str:
+    """The whole reason: the verdict, why, and what was compared, with as many digits as it takes to tell them apart."""
+    verdict = "accepted" if accepted else "rejected"
+    if risk is None:
+        return f"{verdict}: {why}"
+    digits = 3
+    while risk > threshold and f"{risk:z.{digits}f}" == f"{threshold:z.{digits}f}":
+        digits += 1
+    sign = "≤" if accepted else ">"
+    return f"{verdict}: {why}; risk {risk:z.{digits}f} {sign} threshold {threshold:z.{digits}f}"
 
 
 def _margin(row: Row, relation: str) -> float:

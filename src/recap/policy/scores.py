@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,15 +43,9 @@ class Scores:
 
     def where(self, keep: Bools) -> Scores:
         """The chosen rows; units are numbered anew, in the same order."""
-        _, units = np.unique(self.units[keep], return_inverse=True)
-        return Scores(
-            self.confidence[keep],
-            self.relation[keep],
-            self.covered[keep],
-            self.yes[keep],
-            self.positive[keep],
-            units.reshape(-1),
-        )
+        chosen = {each.name: getattr(self, each.name)[keep] for each in fields(self)}
+        _, units = np.unique(chosen.pop("units"), return_inverse=True)
+        return Scores(**chosen, units=units.reshape(-1))
 
     @property
     def n_units(self) -> int:

@@ -5,11 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 
-import numpy as np
-
-from recap.audit import Verdict
 from recap.errors import RecapError
-from recap.policy import SELECTOR, Policy
 from recap.report.charts import margin_bars, risk_scale
 from recap.report.examples import Example
 
@@ -47,10 +43,13 @@ class ExampleCard:
         return f"data:image/{kind};base64," + base64.b64encode(self.picture).decode()
 
 
-def example_card(example: Example, policy: Policy, picture: bytes, *, scene: str = "A picture") -> ExampleCard:
+def example_card(example: Example, picture: bytes, *, scene: str = "A picture") -> ExampleCard:
     """An audited answer; `picture` is its JPEG or PNG file, `scene` what it is, for those who cannot see it."""
     verdict, row = example.verdict, example.row
     truth = "true" if row.label == "yes" else "false"
+    charts = [margin_bars([(probe.role, probe.question, probe.margin) for probe in verdict.probes])]
+    if verdict.standing.risk is not None and verdict.standing.threshold is not None:
+        charts.append(risk_scale(verdict.standing.risk, verdict.standing.threshold, bool(verdict.accepted)))
     return ExampleCard(
         picture=picture,
         alt=f"{scene}: {row.subject} and {row.object}",
@@ -60,20 +59,8 @@ def example_card(example: Example, policy: Policy, picture: bytes, *, scene: str
         accepted=bool(verdict.accepted),
         rightly=f"{example.rightly}: in the picture it is {truth}",
         reason=_sentence(verdict.reason),
-        charts=(
-            margin_bars([(probe.role, probe.question, probe.margin) for probe in verdict.probes]),
-            risk_scale(*_ranks(verdict, policy), bool(verdict.accepted)),
-        ),
+        charts=tuple(charts),
     )
-
-
-def _ranks(verdict: Verdict, policy: Policy) -> tuple[float, float]:
-    """Risk and threshold as shares of the calibration answers that were no riskier."""
-    risk, threshold = verdict.risk or 0.0, verdict.threshold or 0.0
-    if verdict.mode == SELECTOR or policy.relation_cdf is None:
-        return risk, threshold
-    ranks = policy.relation_cdf(np.array([risk, threshold]))
-    return float(ranks[0]), float(ranks[1])
 
 
 def _sentence(reason: str) -> str:

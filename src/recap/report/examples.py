@@ -24,11 +24,6 @@ class Example:
         return self.verdict.answer == self.row.label
 
     @property
-    def word(self) -> str:
-        """accepted or rejected"""
-        return "accepted" if self.verdict.accepted else "rejected"
-
-    @property
     def rightly(self) -> str:
         """rightly or wrongly: a right answer should be accepted, a wrong one rejected"""
         return "rightly" if self.verdict.accepted == self.right else "wrongly"

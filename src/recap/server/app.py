@@ -27,7 +27,7 @@ RETRY_AFTER = "1"
 
 def create_app(service: Service) -> FastAPI:
     """The application for one auditor."""
-    metrics = Metrics(service.auditor.policy)
+    metrics = Metrics(service.auditor.policy, service.auditor.graph)
     batcher = Batcher(service.auditor, service.limits, metrics.took_turn)
     guard = None if service.upstream is None else Guard(service.upstream, service, batcher, metrics)
 

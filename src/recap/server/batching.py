@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from recap.audit import Auditor, Verdict
+from recap.audit import AuditCase, Auditor, Verdict
+from recap.claims import Claim
 from recap.errors import RecapError
 from recap.server.images import Shown
 from recap.server.limits import Limits
@@ -33,6 +34,8 @@ class Case:
     picture: Shown
     question: str
     answer: str | None
+    claim: Claim | None = None
+    """what the question asks, where it has been parsed"""
 
 
 @dataclass
@@ -132,5 +135,7 @@ class Batcher:
         # Strangers' margins are not kept: a store that only grows would be a leak, and a record of what was asked.
         with Store(":memory:") as store:
             auditor = Auditor(self.auditor.model, self.auditor.policy, self.auditor.graph, store)
-            images = {case.picture.name: case.picture.image for case in cases}
-            return auditor.audit_many([(images[case.picture.name], case.question, case.answer) for case in cases])
+            graph = auditor.graph
+            return auditor.audit_many(
+                [AuditCase.of(c.picture.image, c.question, c.answer, graph, c.claim, c.picture.name) for c in cases]
+            )

@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from recap.claims import Graph, NoRelationError
+from recap.claims import Claim, Graph, NoRelationError
 from recap.errors import RecapError
 from recap.server.images import Shown, picture_from_text
 from recap.server.limits import Limits
@@ -32,6 +32,7 @@ class Asked:
 
     picture: Shown
     question: str
+    claim: Claim
 
 
 def read_request(body: bytes, graph: Graph, limits: Limits) -> Asked:
@@ -49,8 +50,8 @@ def read_request(body: bytes, graph: Graph, limits: Limits) -> Asked:
     if len(pictures) != 1:
         raise NotOursError(f"it holds {len(pictures) or 'no'} image{'s' * (len(pictures) != 1)}, not one")
     question = " ".join(_text(part) for part in parts[-1] if part["type"] == "text")
-    _spatial(question, graph, limits)
-    return Asked(_picture(pictures[0].get("image_url"), limits), question)
+    claim = _spatial(question, graph, limits)
+    return Asked(_picture(pictures[0].get("image_url"), limits), question, claim)
 
 
 def yes_or_no(text: str) -> str | None:
@@ -169,7 +170,7 @@ def _picture(given: Any, limits: Limits) -> Shown:
         raise NotOursError(str(error)) from None
 
 
-def _spatial(question: str, graph: Graph, limits: Limits) -> None:
+def _spatial(question: str, graph: Graph, limits: Limits) -> Claim:
     if len(question) > limits.question:
         raise NotOursError("its last message is too long to be one question")
     try:
@@ -180,3 +181,4 @@ def _spatial(question: str, graph: Graph, limits: Limits) -> None:
         raise NotOursError(str(error)) from None
     if not claim.statement.is_question:
         raise NotOursError("its last message states, and does not ask")
+    return claim

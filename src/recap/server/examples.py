@@ -21,6 +21,13 @@ CHAT: JsonDict = {
         }
     ],
 }
+
+
+def _probe(role: str, relation: str, margin: float) -> JsonDict:
+    question = f"Is the crate {relation} the suitcase?"
+    return {"role": role, "relation": relation, "question": question, "view": "image", "margin": margin}
+
+
 VERDICT: JsonDict = {
     "question": QUESTION,
     "answer": "yes",
@@ -28,26 +35,15 @@ VERDICT: JsonDict = {
     "risk": 0.727,
     "threshold": 0.801,
     "mode": "recap-selector",
+    "witness": {"kind": "claim", "relation": "on", "margin": 4.418},
     "reason": 'accepted: the claim "crate on suitcase" holds up well enough '
     '(+4.42, against +0.04 for "crate below suitcase"); risk 0.727 ≤ threshold 0.801',
     "standing": {"risk": 0.727, "threshold": 0.801},
     "probes": [
-        {"role": "direct", "relation": "on", "question": QUESTION, "view": "image", "margin": 4.418},
-        {"role": "claim", "relation": "on", "question": QUESTION, "view": "image", "margin": 4.418},
-        {
-            "role": "contradiction",
-            "relation": "below",
-            "question": "Is the crate below the suitcase?",
-            "view": "image",
-            "margin": 0.04,
-        },
-        {
-            "role": "support",
-            "relation": "above",
-            "question": "Is the crate above the suitcase?",
-            "view": "image",
-            "margin": 2.172,
-        },
+        _probe("direct", "on", 4.418),
+        _probe("claim", "on", 4.418),
+        _probe("contradiction", "below", 0.04),
+        _probe("support", "above", 2.172),
     ],
     "model": "world:aligned",
     "row": {

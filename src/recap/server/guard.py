@@ -20,7 +20,7 @@ from recap.server.annotation import PENDING, Annotation, annotated, audit_event,
 from recap.server.batching import Batcher, BusyError, Case, ClosingError
 from recap.server.chat import Asked, Heard, NotOursError, read_answer, read_request, yes_or_no
 from recap.server.examples import CHAT as CHAT_EXAMPLE
-from recap.server.metrics import Metrics, family_and_witness
+from recap.server.metrics import Metrics
 from recap.server.security import Receive, Scope, Send
 from recap.server.service import Service
 from recap.server.sse import DONE, END, data_of, event_of, events
@@ -183,7 +183,7 @@ class Guard:
             answer = yes_or_no(said())
             if answer is None:
                 raise NotOursError("the upstream's answer does not begin with yes or no")
-            return self._counted(await self._audited(Case(asked.picture, asked.question, answer)))
+            return self._counted(await self._audited(Case(asked.picture, asked.question, answer, asked.claim)))
         except NotOursError as error:
             return self._counted(Annotation("skipped", str(error)))
 
@@ -198,7 +198,7 @@ class Guard:
         if found.foreign:
             # |margin| speaks for the auditing model's own answer; for another one it says nothing.
             raise NotOursError("confidence alone could speak, and it is confidence in the other answer")
-        self.metrics.audited(found, *family_and_witness(found, self.service.auditor))
+        self.metrics.audited(found)
         return Annotation(
             found.word, found.reason, found.answer, found.accepted, found.risk, found.threshold, found.mode
         )

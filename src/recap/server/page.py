@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from recap.server.schema import Problem, SceneShown, ScenesShown
+from recap.server.schema import ErrorResponse, SceneResponse, ScenesResponse
 from recap.server.security import PAGE_FILES
 from recap.server.service import Service
 from recap.world.bundled import PREFIX
@@ -31,6 +31,7 @@ FILES = {
     "picture.js": SCRIPT,
     "scale.js": SCRIPT,
     "scenes.js": SCRIPT,
+    "sharing.js": SCRIPT,
     "trail.js": SCRIPT,
     "verdict.js": SCRIPT,
     "words.js": SCRIPT,
@@ -81,9 +82,9 @@ def draw_ahead() -> None:
 
 def _scenes(app: FastAPI, service: Service) -> None:
     @app.get("/v1/scenes", summary="Scenes in the box, with things to ask")
-    async def offered() -> ScenesShown:
+    async def offered() -> ScenesResponse:
         at_home = service.model.startswith(PREFIX)
-        return ScenesShown(
+        return ScenesResponse(
             model=service.model,
             at_home=at_home,
             knows=list(things()) if at_home else None,
@@ -94,7 +95,7 @@ def _scenes(app: FastAPI, service: Service) -> None:
         "/v1/scenes/{name:path}/picture",
         summary="A scene as people see it",
         response_class=Response,
-        responses={200: {"content": {"image/png": {}}}, 404: {"model": Problem, "description": "No such scene."}},
+        responses={200: {"content": {"image/png": {}}}, 404: {"model": ErrorResponse, "description": "No such scene."}},
     )
     def picture(name: str) -> Response:
         if name not in scenes():
@@ -105,10 +106,10 @@ def _scenes(app: FastAPI, service: Service) -> None:
 
 
 @cache
-def scenes() -> dict[str, SceneShown]:
+def scenes() -> dict[str, SceneResponse]:
     """The scenes that are offered, by name."""
     listed = tomllib.loads(resources.files("recap.server").joinpath("scenes.toml").read_text("utf-8"))["scenes"]
-    return {each["name"]: SceneShown(**each) for each in listed}
+    return {each["name"]: SceneResponse(**each) for each in listed}
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -15,24 +16,22 @@ from recap.audit import Verdict
 from recap.errors import RecapError
 from recap.probes import plan_probes
 from recap.server.batching import Batcher, Case
-from recap.server.images import picture_from_bytes, picture_from_text
+from recap.server.images import Shown, picture_from_bytes, picture_from_text
 from recap.server.limits import Limits
-from recap.server.metrics import Metrics, family_and_witness
+from recap.server.metrics import Metrics
 from recap.server.schema import (
     AuditRequest,
     AuditResponse,
     BatchRequest,
     BatchResponse,
+    ErrorResponse,
     ParseRequest,
-    PolicyShown,
-    ProbeShown,
-    Problem,
-    Standing,
+    PolicyResponse,
 )
 from recap.server.service import Service
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Problem, "description": about}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorResponse, "description": about}
     for status, about in {
         400: "Something in the request cannot be used.",
         401: "A token is required.",
@@ -42,21 +41,15 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         503: "Too much is waiting; Retry-After says when to come back.",
     }.items()
 }
+_SCHEMA = AuditRequest.model_json_schema()
+_FORM = {**_SCHEMA["properties"], "image": {"type": "string", "format": "binary"}, "answer": {"enum": ["yes", "no"]}}
 BODY = {
     "requestBody": {
         "required": True,
         "content": {
-            "application/json": {"schema": AuditRequest.model_json_schema()},
+            "application/json": {"schema": _SCHEMA},
             "multipart/form-data": {
-                "schema": {
-                    "type": "object",
-                    "required": ["image", "question"],
-                    "properties": {
-                        "image": {"type": "string", "format": "binary"},
-                        "question": {"type": "string"},
-                        "answer": {"type": "string", "enum": ["yes", "no"]},
-                    },
-                }
+                "schema": {"type": "object", "required": ["image", "question"], "properties": _FORM}
             },
         },
     }
@@ -67,62 +60,52 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
     """`/v1/audit`, one answer or many."""
     limits = service.limits
 
-    async def audited(cases: list[Case]) -> list[AuditResponse | Problem]:
+    async def verdicts(cases: list[Case]) -> list[AuditResponse | ErrorResponse]:
         found = await batcher.audit(cases)
-        told: list[AuditResponse | Problem] = []
         for each in found:
-            if isinstance(each, RecapError):
-                told.append(Problem(error=str(each)))
-            else:
-                metrics.audited(each, *family_and_witness(each, service.auditor))
-                told.append(response(each, service))
-        return told
+            if isinstance(each, Verdict):
+                metrics.audited(each)
+        return [response(each, service) if isinstance(each, Verdict) else refusal(each) for each in found]
 
-    async def one(case: Case) -> AuditResponse:
-        (told,) = await audited([case])
-        if isinstance(told, Problem):
-            raise RecapError(told.error)
-        return told
+    async def one(given: AuditRequest, picture: Callable[[], Shown]) -> AuditResponse:
+        # What holds no spatial question is refused before it waits for a turn.
+        claim = service.auditor.graph.parse(given.question)
+        # Decoding takes its time: in a thread, nobody else waits for it.
+        (found,) = await verdicts([Case(await asyncio.to_thread(picture), given.question, given.answer, claim)])
+        if isinstance(found, ErrorResponse):
+            raise RecapError(found.error)
+        return found
 
-    @app.post("/v1/audit", responses=PROBLEMS, summary="Audit one answer", openapi_extra=BODY)
+    @app.post("/v1/audit", responses=ERRORS, summary="Audit one answer", openapi_extra=BODY)
     async def audit(request: Request) -> AuditResponse:
-        if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
-            return await one(await _uploaded(request, service))
         try:
+            if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+                given, data = await _uploaded(request, limits)
+                return await one(given, lambda: picture_from_bytes(data, limits))
             given = AuditRequest.model_validate_json(await request.body())
         except ValidationError as error:
             raise RequestValidationError(error.errors(include_url=False)) from None
-        return await one(await _case(given, service))
+        return await one(given, lambda: picture_from_text(given.image, limits))
 
-    @app.post("/v1/audit/batch", responses=PROBLEMS, summary="Audit several answers")
+    @app.post("/v1/audit/batch", responses=ERRORS, summary="Audit several answers")
     async def batch(given: BatchRequest) -> BatchResponse:
         pictures = {each.image for each in given.audits}
         if len(pictures) > limits.pictures:
             raise RecapError(f"audits: at most {limits.pictures} different pictures in one request")
         opened = {text: await asyncio.to_thread(_picture, text, limits) for text in pictures}
-        cases: list[Case] = []
-        verdicts: list[AuditResponse | Problem | None] = []
-        for each in given.audits:
-            picture = opened[each.image]
-            try:
-                if isinstance(picture, RecapError):
-                    raise picture
-                read(each.question, service)
-                cases.append(Case(picture, each.question, each.answer))
-                verdicts.append(None)
-            except RecapError as error:
-                verdicts.append(Problem(error=str(error)))
-        found = iter(await audited(cases) if cases else [])
-        return BatchResponse(verdicts=[next(found) if each is None else each for each in verdicts])
+        prepared = [_prepared(each, opened[each.image], service) for each in given.audits]
+        cases = [each for each in prepared if isinstance(each, Case)]
+        found = iter(await verdicts(cases) if cases else [])
+        return BatchResponse(verdicts=[next(found) if isinstance(each, Case) else refusal(each) for each in prepared])
 
 
 def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics) -> None:
     """What machines ask: `/v1/parse`, `/v1/policy`, `/healthz`, `/readyz`, `/metrics`."""
     auditor, quantiles = service.auditor, None
-    if auditor.policy is not None and auditor.policy.reference is not None:
-        quantiles = [float(auditor.policy.threshold_at(share / 100) or 0.0) for share in range(1, 101)]
+    if auditor.policy is not None and auditor.policy.cdfs.reference is not None:
+        quantiles = [auditor.policy.threshold_at(share / 100) or 0.0 for share in range(1, 101)]
 
-    @app.post("/v1/parse", responses=PROBLEMS, summary="The claim that a text makes")
+    @app.post("/v1/parse", responses=ERRORS, summary="The claim that a text makes")
     async def parse(given: ParseRequest) -> dict[str, Any]:
         claim = auditor.graph.parse(given.text)
         said = claim.statement
@@ -137,11 +120,11 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
         }
 
     @app.get("/v1/policy", summary="The policy in force, and whether it still fits")
-    async def policy() -> PolicyShown:
-        frozen = auditor.policy
-        if frozen is None:
+    async def policy() -> PolicyResponse:
+        frozen, drift = auditor.policy, metrics.drift()
+        if frozen is None or drift is None:
             raise HTTPException(404, "nothing is calibrated: audits tell the evidence alone")
-        return PolicyShown(
+        return PolicyResponse(
             mode=frozen.mode,
             coverage=frozen.coverage,
             threshold=frozen.threshold,
@@ -149,7 +132,7 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
             model=service.model,
             calibrated_on=vars(frozen.counts),
             quantiles=quantiles,
-            drift=metrics.drifted(),
+            drift=drift,
         )
 
     @app.get("/healthz", summary="Whether the process lives", response_class=Response)
@@ -166,64 +149,43 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
         return Response(metrics.exposition(batcher.waiting), media_type="text/plain; version=0.0.4")
 
 
-async def _uploaded(request: Request, service: Service) -> Case:
+async def _uploaded(request: Request, limits: Limits) -> tuple[AuditRequest, bytes]:
     """The same as a form, with the picture as a file; its name is never looked at."""
-    async with request.form(max_files=1, max_fields=2, max_part_size=service.limits.question * 4) as form:
+    async with request.form(max_files=1, max_fields=2, max_part_size=limits.question * 4) as form:
         file, extra = form.get("image"), set(form) - {"image", "question", "answer"}
         if extra:
             raise RecapError("the form has image, question and answer, and nothing else")
         if isinstance(file, str) or file is None:
             raise RecapError("image: send the picture as a file of the form")
-        data = await file.read(service.limits.image_bytes + 1)
+        data = await file.read(limits.image_bytes + 1)
         fields = {name: form.get(name) for name in ("question", "answer") if form.get(name) is not None}
-    try:
-        given = AuditRequest.model_validate({"image": "form", **fields})
-    except ValidationError as error:
-        raise RequestValidationError(error.errors(include_url=False)) from None
-    read(given.question, service)
-    picture = await asyncio.to_thread(picture_from_bytes, data, service.limits)
-    return Case(picture, given.question, given.answer)
+    return AuditRequest.model_validate({"image": "form", **fields}), data
 
 
-async def _case(given: AuditRequest, service: Service) -> Case:
-    read(given.question, service)
-    # Decoding takes its time: in a thread, nobody else waits for it.
-    picture = await asyncio.to_thread(picture_from_text, given.image, service.limits)
-    return Case(picture, given.question, given.answer)
-
-
-def _picture(text: str, limits: Limits) -> Any:
+def _picture(text: str, limits: Limits) -> Shown | RecapError:
     try:
         return picture_from_text(text, limits)
     except RecapError as error:
         return error
 
 
-def read(question: str, service: Service) -> None:
-    """Refuse what holds no spatial question before it waits for a turn."""
-    service.auditor.graph.parse(question)
+def _prepared(given: AuditRequest, picture: Shown | RecapError, service: Service) -> Case | RecapError:
+    if isinstance(picture, RecapError):
+        return picture
+    try:
+        return Case(picture, given.question, given.answer, service.auditor.graph.parse(given.question))
+    except RecapError as error:
+        return error
+
+
+def refusal(error: RecapError) -> ErrorResponse:
+    """An audit that could not be made, among others that could."""
+    return ErrorResponse(error=str(error))
 
 
 def response(verdict: Verdict, service: Service) -> AuditResponse:
     """A verdict as the API tells it."""
-    frozen = service.auditor.policy
-    risk, threshold = verdict.risk, verdict.threshold
-    reference = None if frozen is None else frozen.reference
-    ranks = [None if reference is None or value is None else float(reference(value)) for value in (risk, threshold)]
     trail = verdict.to_json()
     # A row without its model and picture: what a server calls them means nothing elsewhere.
     row = {name: value for name, value in trail["row"].items() if name not in ("model", "image", "unit")}
-    row["unit"] = "audit"
-    return AuditResponse(
-        question=verdict.question,
-        answer="yes" if verdict.answer == "yes" else "no",
-        accepted=verdict.accepted,
-        risk=risk,
-        threshold=threshold,
-        mode=verdict.mode,
-        reason=verdict.reason,
-        standing=Standing(risk=ranks[0], threshold=ranks[1]),
-        probes=[ProbeShown(**vars(probe)) for probe in verdict.probes],
-        model=service.model,
-        row=row,
-    )
+    return AuditResponse.model_validate(trail | {"model": service.model, "row": row | {"unit": "audit"}})

@@ -6,12 +6,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from recap.audit import ProbeResult
+from recap.policy import Standing, Witness
+from recap.policy.drift import Drift
 from recap.server import examples
 from recap.server.limits import Limits
 
 _LIMITS = Limits()
 
-Question = Annotated[str, Field(min_length=3, max_length=_LIMITS.question, description="A yes/no question in words.")]
+Question = Annotated[
+    str, Field(min_length=3, max_length=_LIMITS.question, description="A yes/no question, or a statement.")
+]
 Picture = Annotated[
     str,
     Field(
@@ -33,7 +38,9 @@ class AuditRequest(_Given):
 
     image: Picture
     question: Question
-    answer: Literal["yes", "no"] | None = Field(None, description="The answer to audit; the model's own if left out.")
+    answer: Literal["yes", "no"] | None = Field(
+        None, description="The answer to audit; if left out, the model's own, and yes for a statement."
+    )
 
 
 class BatchRequest(_Given):
@@ -50,23 +57,6 @@ class ParseRequest(_Given):
     text: Annotated[str, Field(min_length=1, max_length=_LIMITS.question, examples=["Is the mug left of the laptop?"])]
 
 
-class ProbeShown(BaseModel):
-    """One probe of the trail."""
-
-    role: str
-    relation: str | None
-    question: str
-    view: str
-    margin: float
-
-
-class Standing(BaseModel):
-    """Where a risk lies among those of calibration: shares that were no riskier."""
-
-    risk: float | None
-    threshold: float | None
-
-
 class AuditResponse(BaseModel):
     """The verdict with its trail."""
 
@@ -78,38 +68,27 @@ class AuditResponse(BaseModel):
     risk: float | None
     threshold: float | None
     mode: str | None
+    witness: Witness | None = Field(description="What decided: claim, contradiction, support, neutral or confidence.")
     reason: str
     standing: Standing
-    probes: list[ProbeShown]
+    probes: list[ProbeResult]
     model: str
     row: dict[str, Any] = Field(description="The margins as a row of a margin table; `recap decide` reads it.")
 
 
-class BatchResponse(BaseModel):
-    """The verdicts, in order; an audit that could not be made has an error in its place."""
-
-    verdicts: list[AuditResponse | Problem]
-
-
-class Problem(BaseModel):
+class ErrorResponse(BaseModel):
     """What was wrong, in one line."""
 
     error: str
 
 
-class Drifted(BaseModel):
-    """Whether recent answers are still like those of calibration."""
+class BatchResponse(BaseModel):
+    """The verdicts, in order; an audit that could not be made has an error in its place."""
 
-    seen: int
-    coverage: float | None
-    target: float
-    distance: float | None
-    limit: float | None
-    moved: bool
-    verdict: str
+    verdicts: list[AuditResponse | ErrorResponse]
 
 
-class PolicyShown(BaseModel):
+class PolicyResponse(BaseModel):
     """The policy in force."""
 
     mode: str
@@ -119,10 +98,10 @@ class PolicyShown(BaseModel):
     model: str | None
     calibrated_on: dict[str, int]
     quantiles: list[float] | None = Field(description="Thresholds for coverages of 1 % to 100 %.")
-    drift: Drifted
+    drift: Drift
 
 
-class SceneShown(BaseModel):
+class SceneResponse(BaseModel):
     """A scene in the box, with things to ask."""
 
     name: str
@@ -130,7 +109,7 @@ class SceneShown(BaseModel):
     questions: list[str]
 
 
-class ScenesShown(BaseModel):
+class ScenesResponse(BaseModel):
     """The scenes in the box, and what they are to the model that is served."""
 
     model: str
@@ -138,7 +117,4 @@ class ScenesShown(BaseModel):
     knows: list[str] | None = Field(
         description="The things that the model has ever seen; null where that is not known."
     )
-    scenes: list[SceneShown]
-
-
-BatchResponse.model_rebuild()
+    scenes: list[SceneResponse]

@@ -115,7 +115,7 @@ def demo(
         modes=MODES,
         chart=coverage_chart,
         coverage=models[0].result.coverage,
-        examples=[card_of(example, each.policy) for each in models for example in each.examples],
+        examples=[card_of(example) for each in models for example in each.examples],
         dataset=DATASET,
         command=f"recap demo --groups {groups}",
         date=date.today().isoformat(),

@@ -72,7 +72,8 @@ def test_without_a_policy_there_is_the_evidence(browser: Browser, auditor: Audit
 
 def test_without_calibration_risks_there_is_no_slider(browser: Browser, auditor: Auditor) -> None:
     assert auditor.policy is not None
-    older = Auditor(auditor.model, replace(auditor.policy, reference=None), auditor.graph)
+    policy = replace(auditor.policy, cdfs=replace(auditor.policy.cdfs, reference=None))
+    older = Auditor(auditor.model, policy, auditor.graph)
     with served(create_app(Service(older))) as url, visiting(browser, url) as visit:
         page = visit.open()
         visit.ask(FINE)
@@ -87,7 +88,7 @@ def test_a_drift_is_warned_of(browser: Browser, auditor: Auditor) -> None:
         page = visit.open()
         expect(page.locator("#drift")).to_have_text("Drift: too few answers to tell (0 of 50).")
         for _ in range(80):
-            app.state.metrics.drift.observe(1.0, False)
+            app.state.metrics.monitor.observe(1.0, False)
         visit.ask(FINE)
         expect(page.locator("#drift.moved")).to_contain_text("⚠ Drift: risks have moved away from calibration")
         assert visit.axe() == []

@@ -51,6 +51,39 @@ def test_a_scene_is_asked_about_and_the_verdict_explained(visit: Visit) -> None:
     expect(page.locator("#drift")).to_contain_text("Drift:")
 
 
+@pytest.mark.parametrize(
+    "question", [CAUGHT, FINE, "Is the hat next to the crate?", "The crate is below the suitcase."]
+)
+def test_the_witness_and_the_standing_are_those_of_the_api(visit: Visit, question: str) -> None:
+    page, expected = visit.open(), told(visit.url, question)
+    visit.ask(question)
+    witness, standing = expected["witness"], expected["standing"]
+    decided = page.locator("#probes li").filter(has=page.locator(".decided"))
+    expect(decided.locator(".decided")).to_have_text([f"decided, as {witness['kind']}"])
+    expect(decided.locator(".value")).to_have_text(re.compile(rf"{abs(witness['margin']):.2f}$"))
+    risk, threshold = (f"{round(1000 * standing[name]) / 10:g}" for name in ("risk", "threshold"))
+    expect(page.locator("#standing")).to_have_text(
+        f"{risk} % of the answers that set the limit are no riskier; it accepts the surest {threshold} %."
+    )
+
+
+@pytest.mark.parametrize("question", ["What is this?", "      "])
+def test_a_refused_question_does_not_stand_beside_an_older_verdict(visit: Visit, question: str) -> None:
+    page = visit.open()
+    visit.ask(FINE)
+    expect(page.locator("#chip")).to_contain_text("accepted")
+    page.get_by_label("Your question").fill(question)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.locator("#card")).to_be_hidden()
+    expect(page.locator("#history [aria-current]")).to_have_count(0)
+    visit.refused(422)
+    page.get_by_role("button", name=FINE).last.click()
+    visit.answered(FINE)
+    expect(page.locator("#chip")).to_contain_text("accepted")
+    expect(page.get_by_role("alert")).to_be_hidden()
+
+
 def test_suggestions_ask_at_once(visit: Visit) -> None:
     page = visit.open()
     page.get_by_role("button", name=FINE).click()

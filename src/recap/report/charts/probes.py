@@ -38,15 +38,16 @@ def margin_bars(rows: Sequence[tuple[str, str, float]]) -> str:
 
 
 def risk_scale(risk: float, threshold: float, accepted: bool) -> str:
-    """Where a risk lies among those of calibration, from the least risky to the riskiest, against the threshold."""
-    width, edge = BARS, 7
-    cut, here = (edge + min(max(value, 0), 1) * (width - 2 * edge) for value in (threshold, risk))
-    told = f"riskier than {risk:.0%} of calibration", f"limit {threshold:.0%}"
-    return (
-        f'<svg class="scale" viewBox="0 0 {width} 36" role="img" aria-label="{told[0]}, {told[1]}">'
-        f'<rect class="accept" x="{edge}" y="8" width="{cut - edge:.1f}" height="8" rx="4"/>'
-        f'<rect class="reject" x="{cut:.1f}" y="8" width="{width - edge - cut:.1f}" height="8" rx="4"/>'
-        f'<line class="zero" x1="{cut:.1f}" x2="{cut:.1f}" y1="3" y2="21"/>'
-        f'<circle class="{"yes" if accepted else "no"}" cx="{here:.1f}" cy="12" r="6"/>'
-        f"{text(0, 33, told[0])}{text(width, 33, told[1], 'end')}</svg>"
-    )
+    """Where a risk and its threshold stand among calibration's: shares of it that are no riskier."""
+    edge = 7
+    cut, here = (edge + value * (BARS - 2 * edge) for value in (threshold, risk))
+    told = f"no riskier: {risk:.1%} of calibration", f"limit {threshold:.1%}"
+    parts = [
+        rect(edge, 8, cut - edge, 8, "accept", ' rx="4"'),
+        rect(cut, 8, BARS - edge - cut, 8, "reject", ' rx="4"'),
+        line(cut, 3, cut, 21, "zero"),
+        f'<circle class="{"yes" if accepted else "no"}" cx="{here:.1f}" cy="12" r="6"/>',
+        text(0, 33, told[0]),
+        text(BARS, 33, told[1], "end"),
+    ]
+    return chart(36, ", ".join(told), parts, BARS, "scale")

@@ -5,8 +5,9 @@ import { comparable, deployed } from "./coverage.js";
 import { drawHistory, forget, remember, turned } from "./history.js";
 import { fromFile, isJson, receive } from "./picture.js";
 import { drawScenes } from "./scenes.js";
+import { share } from "./sharing.js";
 import * as trail from "./trail.js";
-import { drawRisk, drawVerdict, spoken } from "./verdict.js";
+import { clearVerdict, drawRisk, drawVerdict, spoken } from "./verdict.js";
 import { percent } from "./words.js";
 
 const at = (id) => document.getElementById(id);
@@ -87,7 +88,10 @@ async function ask() {
   if (!now.picture) return say("Choose a picture to ask about first.");
   const given = now.picture.scene && now.atHome ? now.picture.scene : now.picture.blob;
   if (!given) return say("The picture is still being drawn. A moment, please.");
-  if (question.length < 3) return say("Ask something: “Is the mug to the left of the laptop?”");
+  if (question.length < 3) {
+    clear();
+    return say("Ask something: “Is the mug to the left of the laptop?”");
+  }
   say("");
   busy(true);
   const { picture } = now;
@@ -100,6 +104,7 @@ async function ask() {
     if (at("card").getBoundingClientRect().top > innerHeight * 0.3) at("card").scrollIntoView({ block: "start" });
     refresh();
   } catch (refused) {
+    clear();
     if (refused.status === 401) askForToken();
     else say(refused.message);
   } finally {
@@ -126,6 +131,13 @@ function show(entry) {
   drawVerdict(entry, entry.shared ? null : now.knows);
   at("told").textContent = spoken(entry.verdict);
   now.percent = comparable(entry.verdict, entry.policy) ? deployed(entry.policy) : null;
+  weigh();
+}
+
+/** A question without an answer must not stand beside the answer to another one; that stays in the list. */
+function clear() {
+  Object.assign(now, { shown: null, percent: null });
+  clearVerdict();
   weigh();
 }
 
@@ -262,45 +274,7 @@ new ResizeObserver(() => {
   width = at("scale-box").clientWidth;
 }).observe(at("card"));
 
-at("download").addEventListener("click", () => {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([trail.written(now.shown.verdict, now.shown.policy)], { type: "application/json" }));
-  link.download = trail.fileName(now.shown.verdict);
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-});
-at("copy").addEventListener("click", async () => {
-  const text = trail.written(now.shown.verdict, now.shown.policy);
-  try {
-    await navigator.clipboard.writeText(text);
-    at("copy").textContent = "Copied ✓";
-    at("told").textContent = "Copied.";
-    setTimeout(() => (at("copy").textContent = "Copy to share"), 2500);
-  } catch {
-    at("copy-text").value = text;
-    at("copy-dialog").showModal();
-    at("copy-text").select();
-  }
-});
-
-at("open").addEventListener("click", () => {
-  at("shared").value = "";
-  say("", "open-message");
-  at("open-dialog").showModal();
-  at("shared").focus();
-});
-at("open-form").addEventListener("submit", (event) => {
-  event.preventDefault();
-  if (open(at("shared").value, "open-message")) at("open-dialog").close();
-});
-at("shared-file").addEventListener("change", async () => {
-  const [file] = at("shared-file").files;
-  at("shared-file").value = "";
-  if (file && open(await file.text(), "open-message")) at("open-dialog").close();
-});
-for (const button of document.querySelectorAll("[data-close]")) {
-  button.addEventListener("click", () => button.closest("dialog").close());
-}
+share({ shown: () => now.shown, open });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") say("");
 });

@@ -36,6 +36,7 @@ export function read(text) {
     risk: number(found.risk ?? null, "risk", true),
     threshold: number(found.threshold ?? null, "threshold", true),
     mode: found.mode == null ? null : wording(found.mode, "mode"),
+    witness: witness(found.witness),
     reason: wording(found.reason, "reason"),
     standing: {
       risk: number(found.standing?.risk ?? null, "standing.risk", true),
@@ -46,6 +47,13 @@ export function read(text) {
     row: found.row !== null && typeof found.row === "object" ? found.row : {},
   };
   return { verdict, policy: policy(found.policy) };
+}
+
+/** What decided; null where nothing did, and in documents that are older than this. */
+function witness(given) {
+  if (given == null) return null;
+  const relation = given.relation == null ? null : wording(given.relation, "witness.relation");
+  return { kind: wording(given.kind, "witness.kind"), relation, margin: number(given.margin, "witness.margin") };
 }
 
 function probes(given) {

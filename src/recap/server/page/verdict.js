@@ -16,6 +16,12 @@ export function spoken(verdict) {
   return `${verdict.question} Answer: ${verdict.answer}, ${word(verdict.accepted)}. ${sentence(verdict.reason)}`;
 }
 
+/** Leave the card empty. */
+export function clearVerdict() {
+  at("empty").hidden = false;
+  at("card").hidden = true;
+}
+
 /** Fill the card. `entry.policy` is the policy that the verdict was made under, if that is known. */
 export function drawVerdict(entry, knows) {
   const { verdict, shared } = entry;
@@ -43,12 +49,13 @@ function unknown(verdict, knows) {
 }
 
 /** One row for each thing asked; a probe that serves in two roles is asked once, and shown once. */
-function drawProbes({ probes, answer }) {
+function drawProbes({ probes, answer, witness }) {
   const rows = new Map();
   for (const probe of probes) {
     const key = `${probe.view} ${probe.question}`;
     const roles = rows.get(key)?.roles ?? [];
-    rows.set(key, { ...probe, roles: [...roles, probe.role] });
+    const decided = rows.get(key)?.decided || decides(probe, witness);
+    rows.set(key, { ...probe, roles: [...roles, probe.role], decided });
   }
   const widest = Math.max(1, ...probes.map((probe) => Math.abs(probe.margin)));
   at("probes").replaceChildren(...[...rows.values()].map((row) => probeRow(row, answer, widest)));
@@ -61,7 +68,14 @@ function drawProbes({ probes, answer }) {
   at("probes-key").textContent = ["Bars are log p(yes) − log p(no).", ...key.filter(Boolean)].join(" ");
 }
 
-function probeRow({ roles, question, view, margin }, answer, widest) {
+/** What the witness is called where it decided; confidence is the direct question's margin. */
+function decides({ role, relation }, witness) {
+  if (!witness) return "";
+  const mine = witness.kind === "confidence" ? role === "direct" : role === witness.kind && relation === witness.relation;
+  return mine ? `decided, as ${witness.kind}` : "";
+}
+
+function probeRow({ roles, question, view, margin, decided }, answer, widest) {
   const leans = margin >= 0 ? "yes" : "no";
   const item = document.createElement("li");
   const what = part("p", "what");
@@ -78,6 +92,7 @@ function probeRow({ roles, question, view, margin }, answer, widest) {
   if (said) {
     what.append(part("span", said.startsWith("speaks") ? "effect against" : "effect", said));
   }
+  if (decided) what.append(part("span", "decided", decided));
   return item;
 }
 
@@ -104,7 +119,7 @@ export function drawRisk(entry, { percent: place, others, turned, visit }) {
   const scaled = comparable(verdict, policy);
   at("risk").hidden = verdict.accepted === null;
   at("scale-box").hidden = !scaled;
-  at("standing").textContent = standing(verdict, policy);
+  at("standing").textContent = standing(verdict);
   if (!scaled) return;
   const own = deployed(policy);
   const limit = limitAt(policy, place);
@@ -123,15 +138,13 @@ export function drawRisk(entry, { percent: place, others, turned, visit }) {
   at("would").className = accepted === verdict.accepted ? "" : "flips";
 }
 
-function standing(verdict, policy) {
+function standing(verdict) {
   const { risk, threshold } = verdict.standing ?? {};
   if (verdict.risk === null) return "There is no risk to compare, so it cannot be accepted.";
   if (risk === null || risk === undefined || threshold === null) {
     return `Risk ${plain(verdict.risk)}, limit ${plain(verdict.threshold)}: ${word(verdict.accepted)}.`;
   }
-  const share = policy?.coverage ?? threshold;
-  const riskier = risk >= 0.9995 ? "As risky as the riskiest" : `Riskier than ${percent(risk)}`;
-  return `${riskier} of the answers it was calibrated on; the surest ${percent(share)} are accepted.`;
+  return `${percent(risk)} of the answers that set the limit are no riskier; it accepts the surest ${percent(threshold)}.`;
 }
 
 function would(verdict, policy, place, accepted, turned, visit) {
