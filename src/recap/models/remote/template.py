@@ -30,12 +30,12 @@ class Template:
             raise jinja2.TemplateError(message)
 
         # The settings that transformers renders chat templates with.
-        room = ImmutableSandboxedEnvironment(
+        environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )
         content = [{"type": "image"}] * with_image + [{"type": "text", "text": question}]
         try:
-            return room.from_string(self.source).render(
+            return environment.from_string(self.source).render(
                 messages=[{"role": "user", "content": content}],
                 add_generation_prompt=True,
                 raise_exception=raise_exception,
