@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from recap.audit import Verdict
 from recap.errors import RecapError
 from recap.probes import plan_probes
-from recap.server.batching import Batcher, Case
+from recap.server.batching import AuditCase, Batcher
 from recap.server.images import picture_from_bytes, picture_from_text
 from recap.server.limits import Limits
 from recap.server.metrics import Metrics, family_and_witness
@@ -67,7 +67,7 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
     """`/v1/audit`, one answer or many."""
     limits = service.limits
 
-    async def audited(cases: list[Case]) -> list[AuditResponse | Problem]:
+    async def audited(cases: list[AuditCase]) -> list[AuditResponse | Problem]:
         found = await batcher.audit(cases)
         told: list[AuditResponse | Problem] = []
         for each in found:
@@ -78,7 +78,7 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
                 told.append(response(each, service))
         return told
 
-    async def one(case: Case) -> AuditResponse:
+    async def one(case: AuditCase) -> AuditResponse:
         (told,) = await audited([case])
         if isinstance(told, Problem):
             raise RecapError(told.error)
@@ -100,7 +100,7 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
         if len(pictures) > limits.pictures:
             raise RecapError(f"audits: at most {limits.pictures} different pictures in one request")
         opened = {text: await asyncio.to_thread(_picture, text, limits) for text in pictures}
-        cases: list[Case] = []
+        cases: list[AuditCase] = []
         verdicts: list[AuditResponse | Problem | None] = []
         for each in given.audits:
             picture = opened[each.image]
@@ -108,7 +108,7 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
                 if isinstance(picture, RecapError):
                     raise picture
                 read(each.question, service)
-                cases.append(Case(picture, each.question, each.answer))
+                cases.append(AuditCase(picture, each.question, each.answer))
                 verdicts.append(None)
             except RecapError as error:
                 verdicts.append(Problem(error=str(error)))
@@ -166,7 +166,7 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
         return Response(metrics.exposition(batcher.waiting), media_type="text/plain; version=0.0.4")
 
 
-async def _uploaded(request: Request, service: Service) -> Case:
+async def _uploaded(request: Request, service: Service) -> AuditCase:
     """The same as a form, with the picture as a file; its name is never looked at."""
     async with request.form(max_files=1, max_fields=2, max_part_size=service.limits.question * 4) as form:
         file, extra = form.get("image"), set(form) - {"image", "question", "answer"}
@@ -182,14 +182,14 @@ async def _uploaded(request: Request, service: Service) -> Case:
         raise RequestValidationError(error.errors(include_url=False)) from None
     read(given.question, service)
     picture = await asyncio.to_thread(picture_from_bytes, data, service.limits)
-    return Case(picture, given.question, given.answer)
+    return AuditCase(picture, given.question, given.answer)
 
 
-async def _case(given: AuditRequest, service: Service) -> Case:
+async def _case(given: AuditRequest, service: Service) -> AuditCase:
     read(given.question, service)
     # Decoding takes its time: in a thread, nobody else waits for it.
     picture = await asyncio.to_thread(picture_from_text, given.image, service.limits)
-    return Case(picture, given.question, given.answer)
+    return AuditCase(picture, given.question, given.answer)
 
 
 def _picture(text: str, limits: Limits) -> Any:
