@@ -83,28 +83,18 @@ def open_engine(
     """
     if engine not in ENGINES:
         raise RecapError(f'"{engine}" is not an engine{did_you_mean(engine, ENGINES)} ({", ".join(ENGINES)})')
-    if engine == "ray":
-        return _ray_engine(load, address, workers, 0.0 if served and gpus is None else gpus, say)
-    if (address, workers, gpus) != (None, None, None):
+    if engine == "local" and (address, workers, gpus) != (None, None, None):
         raise RecapError("--address, --workers and --gpus-per-worker belong to --engine ray")
-    return _local_engine(load)
 
+    @contextlib.contextmanager
+    def opened() -> Generator[Engine]:
+        if engine == "local":
+            yield LocalEngine(load())
+            return
+        from recap.probing.cluster.engine import RayEngine
+        from recap.probing.cluster.session import session
 
-@contextlib.contextmanager
-def _local_engine(load: Callable[[], LikelihoodModel]) -> Generator[Engine]:
-    yield LocalEngine(load())
+        with session(address, workers, 0.0 if served and gpus is None else gpus) as pool:
+            yield RayEngine(load, pool, say)
 
-
-@contextlib.contextmanager
-def _ray_engine(
-    load: Callable[[], LikelihoodModel],
-    address: str | None,
-    workers: int | None,
-    gpus: float | None,
-    say: Callable[[str], None],
-) -> Generator[Engine]:
-    from recap.probing.cluster.engine import RayEngine
-    from recap.probing.cluster.session import session
-
-    with session(address, workers, gpus) as pool:
-        yield RayEngine(load, pool, say)
+    return opened()

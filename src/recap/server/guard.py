@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import Any, TypeVar
 
 import httpx
@@ -93,10 +93,8 @@ class Guard:
 
     async def _models(self, request: Request) -> Response:
         answer = await self.upstream.send(request.scope, MODELS, None)
-        try:
+        async with aclosing(answer):
             return Response(await self.upstream.whole(answer), answer.status_code, returned_headers(answer))
-        finally:
-            await answer.aclose()
 
     async def _chat(self, request: Request, body: bytes) -> Response:
         # A picture takes a while to open; meanwhile the upstream is at work already.
@@ -105,18 +103,15 @@ class Guard:
             answer = await self.upstream.send(request.scope, CHAT, body)
         finally:
             question = await reading
-        streams = False
-        try:
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(answer.aclose)
             if answer.status_code != 200 and isinstance(question, ChatQuestion):
                 question = NotAuditableError(f"the upstream answered with status {answer.status_code}")
             if not answer.headers.get("content-type", "").lower().startswith(STREAM):
                 return await self._whole(answer, question)
             if isinstance(question, ChatQuestion) and self.service.on_reject == "replace":
                 return await self._held(answer, question)
-            streams = True
-        finally:
-            if not streams:
-                await answer.aclose()
+            stack.pop_all()  # a stream closes it at its end
         if isinstance(question, ChatQuestion):
             return GuardedStream(answer, self._annotated(answer, question), PENDING)
         return GuardedStream(answer, self._untouched(answer), await self._annotation(question, str))

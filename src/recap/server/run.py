@@ -62,12 +62,8 @@ def _guard_options(
         raise RecapError("--reject-text belongs to --on-reject replace")
     if reject_text is not None and (not reject_text.strip() or len(reject_text) > LONGEST_TEXT):
         raise RecapError(f"--reject-text must have between 1 and {LONGEST_TEXT} characters")
-    options = {
-        "upstream": _root(upstream),
-        "upstream_key": key_in(UPSTREAM_KEY),
-        "on_reject": on_reject or ON_REJECT[0],
-    }
-    return options if reject_text is None else options | {"reject_text": reject_text}
+    chosen = {"on_reject": on_reject or ON_REJECT[0]} | ({} if reject_text is None else {"reject_text": reject_text})
+    return {"upstream": _root(upstream), "upstream_key": key_in(UPSTREAM_KEY), **chosen}
 
 
 def _root(upstream: str) -> str:
@@ -120,9 +116,9 @@ def serve(service: Service, host: str, port: int, say: Callable[[str], None] = l
         server = uvicorn.Server(config)
         handle_exit = server.handle_exit
 
-        def leave(number: int, frame: FrameType | None) -> None:
+        def leave(sig: int, frame: FrameType | None) -> None:
             service.leaving.set()  # first, so that the last answers say that the connection ends with them
-            handle_exit(number, frame)
+            handle_exit(sig, frame)
 
         server.handle_exit = leave
         server.run(sockets=[listener])

@@ -15,16 +15,21 @@ from typing import Any, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from recap.errors import RecapError, did_you_mean
 from recap.models.contract import ANSWERS, Identity, Request
 from recap.models.remote.address import api_key, parse_address
 from recap.models.remote.answers import resolve_answers
-from recap.models.remote.backends import find_backend
 from recap.models.remote.client import Client, ClientOptions
-from recap.models.remote.contract import SAMPLE, EncodedImage, Query, RefusedError, Reply
+from recap.models.remote.contract import SAMPLE, Backend, EncodedImage, Query, RefusedError, Reply
 from recap.models.remote.handshake import Handshake, HandshakeResult, encode
+from recap.models.remote.llamacpp import LlamaCpp
+from recap.models.remote.sglang import Sglang
+from recap.models.remote.vllm import Vllm
 
 T = TypeVar("T")
 
+BACKENDS: dict[str, type[Backend]] = {"llama.cpp": LlamaCpp, "sglang": Sglang, "vllm": Vllm}
+"""in the order in which they are tried: the more particular a sign, the earlier"""
 BATCH = 256
 """requests in a batch: enough to keep the server busy, and no more is lost to a kill; the same whatever the
 concurrency, so that a run that goes on with another finds its batches again"""
@@ -74,7 +79,7 @@ class RemoteModel:
         client = Client(where, api_key(), ClientOptions(concurrency, timeout, patience, pause), say)
 
         async def start() -> tuple[Handshake, HandshakeResult]:
-            backend = await find_backend(client, where.name, server, template)
+            backend = await _find_backend(client, where.name, server, template)
             info = await backend.info()
             prompt = await backend.chat_prompt(SAMPLE)
             handshake = Handshake(backend, prompt, await resolve_answers(backend, prompt, answers))
@@ -183,6 +188,29 @@ class RemoteModel:
                 f"start the server with a larger {self._backend.longest_setting}"
             )
         return reply
+
+
+async def _find_backend(client: Client, name: str | None, server: str | None, template: str | None) -> Backend:
+    """The backend for the server at this address."""
+    if server is not None and server.lower() not in BACKENDS:
+        raise RecapError(f'"{server}" is not a kind of server{did_you_mean(server, BACKENDS)} ({", ".join(BACKENDS)})')
+    backend = BACKENDS[server.lower() if server else await _detected(client)](client, name, template)
+    client.advice = backend.advice
+    return backend
+
+
+async def _detected(client: Client) -> str:
+    for kind, backend in BACKENDS.items():
+        try:
+            if await backend.detect(client):
+                return kind
+        except RefusedError as error:
+            if " key" in str(error):  # nothing more will be told without one
+                raise
+    raise client.refusal(
+        "it cannot be found out what kind of server this is (it answers neither /version nor /model_info nor /props): "
+        f"say it with --server {'|'.join(BACKENDS)}"
+    )
 
 
 def _run(portal: BlockingPortal, work: Coroutine[Any, Any, T]) -> T:
