@@ -87,5 +87,5 @@ def run(
     name = model or DEFAULT_MODEL
     chosen = policy or default_policy(name, graph)
     frozen = None if chosen is None else load_policy(chosen)
-    speaker = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain)
-    serve(Service(Auditor(speaker, frozen, load_graph(graph)), **options), host, port, notice)
+    loaded = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain)
+    serve(Service(Auditor(loaded, frozen, load_graph(graph)), **options), host, port, notice)

@@ -31,7 +31,6 @@ class Annotation:
 
     @classmethod
     def of(cls, verdict: Verdict) -> Annotation:
-        """What the auditor found."""
         mode, risk, threshold = verdict.mode, verdict.risk, verdict.threshold
         return cls(verdict.word, verdict.reason, verdict.answer, verdict.accepted, risk, threshold, mode)
 
@@ -40,11 +39,6 @@ class Annotation:
         """As response headers."""
         return {"x-recap": self.verdict, "x-recap-reason": in_ascii(self.reason)}
 
-    @property
-    def recap(self) -> dict[str, Any]:
-        """As the object that a response carries."""
-        return vars(self)
-
 
 PENDING = Annotation("pending", "the verdict is the last event before [DONE]")
 
@@ -52,14 +46,14 @@ PENDING = Annotation("pending", "the verdict is the last event before [DONE]")
 def in_ascii(text: str) -> str:
     """One line that a header can carry: a question may hold any character, and a reason may quote it."""
     letters = unicodedata.normalize("NFKD", " ".join(text.split()).translate(IN_ASCII))
-    shown = "".join(c if c.isascii() and c.isprintable() else "?" for c in letters if not unicodedata.combining(c))
-    return shown if len(shown) <= LONGEST_REASON else shown[: LONGEST_REASON - 3] + "..."
+    line = "".join(c if c.isascii() and c.isprintable() else "?" for c in letters if not unicodedata.combining(c))
+    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 3] + "..."
 
 
 def with_annotation(body: bytes, annotation: Annotation) -> bytes:
     """A completion with one member more; every other byte stays."""
     head = body.rstrip()[:-1].rstrip()
-    return head + b', "recap": ' + json.dumps(annotation.recap, allow_nan=False).encode() + b"}"
+    return head + b', "recap": ' + json.dumps(vars(annotation), allow_nan=False).encode() + b"}"
 
 
 def with_text(body: bytes, text: str) -> bytes:
@@ -74,7 +68,7 @@ def with_text(body: bytes, text: str) -> bytes:
 def audit_event(annotation: Annotation, stamp: dict[str, Any]) -> bytes:
     """The verdict as an event: a piece that adds nothing to the text, for clients that look at every piece's choice."""
     nothing: dict[str, Any] = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": None}
-    return event_of({**stamp, "object": "recap.audit", "choices": [nothing], "recap": annotation.recap})
+    return event_of({**stamp, "object": "recap.audit", "choices": [nothing], "recap": vars(annotation)})
 
 
 def rewritten(events: Sequence[bytes], stamp: dict[str, Any], text: str) -> list[bytes]:

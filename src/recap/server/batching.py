@@ -58,7 +58,6 @@ class Batcher:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to empty the queue."""
         self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:

@@ -60,10 +60,10 @@ def yes_or_no(text: str) -> str | None:
     ('yes', 'no', None)
     """
     plain = re.sub(r"[*_`\"“”]", "", unicodedata.normalize("NFKC", text[:HEAD])).replace("’", "'")
-    found = re.match(r"\W*(yes|no)(?![\w'/-])(.*)", plain, re.IGNORECASE | re.DOTALL)
-    if found is None:
+    match = re.match(r"\W*(yes|no)(?![\w'/-])(.*)", plain, re.IGNORECASE | re.DOTALL)
+    if match is None:
         return None
-    answer, rest = found[1].lower(), found[2]
+    answer, rest = match[1].lower(), match[2]
     bare = re.match(r"[^\S\n]+([\w'/-]*\w[\w'/-]*)", rest)
     return answer if bare is None or SENTENCE_STARTS.fullmatch(bare[1]) else None
 
@@ -127,16 +127,16 @@ class ChatAnswer:
 
 def _object(body: bytes, what: str) -> dict[str, Any]:
     try:
-        found: Any = json.loads(body.decode("utf-8"))
+        document: Any = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
         raise NotAuditableError(f"{what} is not JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise NotAuditableError(f"{what} is not a JSON object")
-    return cast(dict[str, Any], found)
+    return cast(dict[str, Any], document)
 
 
-def _dicts(found: Any, *, empty: bool = False) -> list[dict[str, Any]]:
-    some: list[Any] = cast(list[Any], found) if isinstance(found, list) else []
+def _dicts(value: Any, *, empty: bool = False) -> list[dict[str, Any]]:
+    some: list[Any] = cast(list[Any], value) if isinstance(value, list) else []
     if not all(isinstance(each, dict) for each in some) or not (some or empty):
         raise NotAuditableError("it is not of the shape of a chat")
     return some

@@ -62,8 +62,6 @@ class Guard:
         await self.upstream.close()
 
     def add(self, app: FastAPI) -> None:
-        """The routes."""
-
         async def chat(request: Request) -> Response:
             # A stranger's page can make a browser send a form here unasked; JSON only with our consent, never given.
             if not request.headers.get("content-type", "").lower().startswith("application/json"):

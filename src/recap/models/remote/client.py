@@ -88,7 +88,6 @@ class Client:
             self._pool.put_nowait(http)
 
     async def close(self) -> None:
-        """Close all connections."""
         for http in self._all:
             await http.aclose()
 
@@ -156,8 +155,8 @@ class Client:
             except httpx.InvalidURL:
                 raise self.refusal("this is not an address: expected http://host:port/v1") from None
         if status != 200:
-            said = text.decode("utf-8", "replace")
-            clean = said.replace(self._key, "…") if self._key else said  # should a server repeat it
+            words = text.decode("utf-8", "replace")
+            clean = words.replace(self._key, "…") if self._key else words  # should a server repeat it
             failure = status_error(status, headers, clean, path, keyed=self._key is not None, advice=self.advice)
             raise failure if isinstance(failure, TransientError) else self.refusal(str(failure))
         try:

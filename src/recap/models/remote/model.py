@@ -39,8 +39,6 @@ IDLE = 30.0
 """after so many quiet seconds the handshake is repeated: the server may have been exchanged"""
 FORGETFUL = 8
 """pictures in a row that the server no longer knew by name: from then on they are always sent"""
-THREAD = "recap-remote"
-"""name of the thread in which requests run side by side, whoever calls (a script, a notebook, a server)"""
 
 
 class RemoteModel:
@@ -53,7 +51,7 @@ class RemoteModel:
         self._portal, self._handshake, self._backend = portal, handshake, handshake.backend
         self._client = self._backend.client
         self._by_name, self._forgotten = first.by_name, 0
-        self.close = weakref.finalize(self, _close, stack)
+        self.close = weakref.finalize(self, _close, stack, portal.call(threading.get_ident))
         """close the connections; happens by itself when the model is no longer used"""
 
     @classmethod
@@ -86,7 +84,8 @@ class RemoteModel:
             return handshake, await handshake.run(info)
 
         with contextlib.ExitStack() as stack:
-            portal = stack.enter_context(start_blocking_portal(name=THREAD))
+            # Requests run side by side in a thread of their own, whoever calls: a script, a notebook, a server.
+            portal = stack.enter_context(start_blocking_portal())
             stack.callback(portal.call, client.close)
             handshake, first = _run(portal, start())
             return cls(portal, stack.pop_all(), handshake, first)
@@ -237,9 +236,9 @@ async def _gather(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     return [task.result() for task in tasks]
 
 
-def _close(stack: contextlib.ExitStack) -> None:
+def _close(stack: contextlib.ExitStack, thread: int) -> None:
     """The portal's own thread, in which the garbage collector may run, cannot wait for its own end."""
-    if threading.current_thread().name == THREAD:
+    if threading.get_ident() == thread:
         threading.Thread(target=stack.close, daemon=True).start()
     else:
         stack.close()

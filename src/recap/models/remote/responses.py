@@ -69,11 +69,11 @@ def logprobs_of(pairs: Iterable[tuple[int, float]], asked: Sequence[int]) -> dic
     for token in asked:
         if token not in given:
             raise InvalidReplyError(f"the log-probability of token {token} was asked for and did not come")
-    found = {token: given[token] for token in asked}
-    if not all(math.isfinite(value) and value > FLOOR for value in found.values()):
+    logprobs = {token: given[token] for token in asked}
+    if not all(math.isfinite(value) and value > FLOOR for value in logprobs.values()):
         raise InvalidReplyError("a log-probability is not a number, or the server forbids the answer's tokens")
-    if max(found.values()) > ROUNDING or sum(map(math.exp, found.values())) > 1 + ROUNDING:
+    if max(logprobs.values()) > ROUNDING or sum(map(math.exp, logprobs.values())) > 1 + ROUNDING:
         raise InvalidReplyError(
             "these are not log-probabilities: the server must give them raw (vLLM: --logprobs-mode raw_logprobs)"
         )
-    return found
+    return logprobs
