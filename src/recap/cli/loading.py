@@ -15,7 +15,6 @@ __all__ = ["load_model", "require_local"]
 
 # Read when transformers is imported, which has not happened yet, here or in a worker of a cluster.
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-os.environ.setdefault("HF_HUB_VERBOSITY", "error")
 if not sys.stderr.isatty():
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
