@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import Protocol
 
 from recap.errors import RecapError, did_you_mean
@@ -20,18 +19,11 @@ ENGINES = ("local", "ray")
 class Engine(Protocol):
     """Answers probing jobs as one model, wherever that runs and however often."""
 
-    @property
-    def identity(self) -> Identity: ...
-
-    @property
-    def way(self) -> str:
-        """How the model is scored."""
-        ...
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens one batch may hold."""
-        ...
+    identity: Identity
+    way: str
+    """how the model is scored"""
+    tokens: int
+    """about how many tokens one batch may hold"""
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """About how many tokens so many questions take, from the picture's width and height alone."""
@@ -42,23 +34,12 @@ class Engine(Protocol):
         ...
 
 
-@dataclass(frozen=True)
 class LocalEngine:
     """One model, in this process: batch after batch, in the job's order."""
 
-    model: LikelihoodModel
-
-    @property
-    def identity(self) -> Identity:
-        return self.model.identity
-
-    @property
-    def way(self) -> str:
-        return self.model.way
-
-    @property
-    def tokens(self) -> int:
-        return self.model.tokens
+    def __init__(self, model: LikelihoodModel) -> None:
+        self.model = model
+        self.identity, self.way, self.tokens = model.identity, model.way, model.tokens
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         return self.model.size(image, questions)
