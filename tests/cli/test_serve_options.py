@@ -10,10 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from recap import Auditor
 from recap.errors import RecapError
 from recap.server.limits import Limits
 from recap.server.run import UPSTREAM_KEY as KEY
-from recap.server.run import service_options
+from recap.server.run import serve, service_options
 from recap.world.scheme import open_image
 from tests.server.running import serving
 from tests.server.upstream import Upstream, listening
@@ -45,6 +46,8 @@ def test_tokens_and_names_are_settled_before_a_model_is_loaded(monkeypatch: pyte
     assert here["hosts"] == {"127.0.0.1", "::1", "localhost", "audits.example"}
     with pytest.raises(RecapError, match="beyond loopback a token is required"):
         service_options("0.0.0.0")
+    with pytest.raises(RecapError, match="beyond loopback a token is required"):
+        serve(Auditor.load("world:aligned"), "0.0.0.0", 0)
     assert service_options("0.0.0.0", no_token=True)["hosts"] is None
     monkeypatch.setenv("RECAP_TOKEN", "short")
     with pytest.raises(RecapError, match="at least 16 characters"):

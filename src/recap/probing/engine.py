@@ -9,7 +9,7 @@ from typing import Protocol
 from recap.errors import RecapError, did_you_mean
 from recap.images import image_stamp, open_image
 from recap.models import Identity, LikelihoodModel
-from recap.probing.job import Job
+from recap.probing.job import ProbingJob
 from recap.probing.run import ProbeRun, run_job
 from recap.store import Store
 
@@ -29,7 +29,7 @@ class Engine(Protocol):
         """About how many tokens so many questions take, from the picture's width and height alone."""
         ...
 
-    def run(self, job: Job, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
+    def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
         """Find every margin of the job, and keep each in the store. `progress` is given the probes answered so far."""
         ...
 
@@ -44,7 +44,7 @@ class LocalEngine:
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         return self.model.size(image, questions)
 
-    def run(self, job: Job, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
+    def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
         return run_job(job, self.model, store, open_image, progress, image_stamp)
 
 

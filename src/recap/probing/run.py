@@ -13,7 +13,7 @@ from recap.models.contract import LikelihoodModel
 from recap.probes import Plan, Probe, View
 from recap.probing.batch import Batch, BatchResult, Lookup, Open, PreparedBatch, Preparer, Stamp
 from recap.probing.item import Item
-from recap.probing.job import Job
+from recap.probing.job import ProbingJob
 from recap.store import Store
 from recap.table import Row, row_from_fields
 
@@ -63,7 +63,7 @@ class ProbeRun:
 
 
 def run_job(
-    job: Job,
+    job: ProbingJob,
     model: LikelihoodModel,
     store: Store,
     open_image: Open,
@@ -109,7 +109,7 @@ def margin_of(margins: Margins, image: str, probe: Probe) -> float | None:
     return margins.get((None if probe.view is View.TEXT else image, probe))
 
 
-def rows_of(job: Job, run: ProbeRun, model: str, graph: Graph) -> list[Row]:
+def rows_of(job: ProbingJob, run: ProbeRun, model: str, graph: Graph) -> list[Row]:
     """One row per statement whose picture could be shown, in the job's order."""
     return [
         _row(item, plan, image, run.margins, model, graph)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
+from recap.audit import Auditor
 from recap.errors import RecapError, reason
 from recap.models.remote.address import is_remote, key_in, parse_address
 from recap.server.limits import Limits
@@ -80,8 +81,15 @@ def _root(upstream: str) -> str:
     return address.root
 
 
-def serve(service: Service, host: str, port: int, say: Callable[[str], None] = lambda _: None) -> None:
-    """Serve until TERM or INT; what was accepted by then is still answered. `say` is told the addresses."""
+def serve(
+    service: Service | Auditor, host: str = "127.0.0.1", port: int = 8765, say: Callable[[str], None] = lambda _: None
+) -> None:
+    """Serve until TERM or INT; what was accepted by then is still answered. `say` is given the addresses.
+
+    An auditor by itself is served as `recap serve` would without further options.
+    """
+    if isinstance(service, Auditor):
+        service = Service(service, **service_options(host))
     try:
         import uvicorn
 

@@ -20,7 +20,7 @@ from recap.images import image_stamp
 from recap.probing.batch import BatchResult, Lookup
 from recap.probing.cluster.session import WorkerPool, first_line
 from recap.probing.cluster.worker import Load, Worker, WorkerError, WorkerInfo, WorkerResult
-from recap.probing.job import Job
+from recap.probing.job import ProbingJob
 from recap.probing.run import ProbeRun
 from recap.store import Store
 
@@ -55,7 +55,7 @@ class RayEngine:
             self._sizes[key] = int(_get(self._first.size.remote(*key)))
         return self._sizes[key]
 
-    def run(self, job: Job, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
+    def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
         """Send out what is not in the store, and keep every result as it comes."""
         run, start = ProbeRun(), time.monotonic()
         store.remember_model(self.identity.digest, str(self.identity))
