@@ -1,6 +1,6 @@
 """What a probing job costs beside the model: the driver that plans, stores and writes, pictures, and Ray itself.
 
-    python benchmarks/cluster.py [--statements 100000] [--full 2000000 20000000] [--batches 400] [--workers 1 2]
+    python -m benchmarks.cluster [--statements 100000] [--full 2000000 20000000] [--batches 400] [--workers 1 2]
 
 The figures of docs/cluster.md. Statements come four to a picture, as in What'sUp; a picture is 640 × 480, and a batch
 holds what fits into 32,768 tokens of Qwen3-VL. `--full` asks for stores that hold so many margins already; they are made
