@@ -1,6 +1,6 @@
 """What a probing job costs beside the model: the driver that plans, stores and writes, pictures, and Ray itself.
 
-    python benchmarks/cluster.py [--statements 100000] [--full 2000000 20000000] [--batches 400] [--workers 1 2]
+    python -m benchmarks.cluster [--statements 100000] [--full 2000000 20000000] [--batches 400] [--workers 1 2]
 
 The figures of docs/cluster.md. Statements come four to a picture, as in What'sUp; a picture is 640 × 480, and a batch
 holds what fits into 32,768 tokens of Qwen3-VL. `--full` asks for stores that hold so many margins already; they are made
@@ -31,7 +31,7 @@ from recap.datasets import load_dataset
 from recap.images.decode import open_picture, picture_size
 from recap.models import Identity, Request
 from recap.probes import View
-from recap.probing import Entry, Item, Job, ProbeRun, plan_job, rows_of
+from recap.probing import Entry, Item, ProbeRun, ProbingJob, plan_job, rows_of
 from recap.probing.batch import BatchResult, Lookup
 from recap.probing.cluster.worker import WorkerIdentity, WorkerResult
 from recap.store import Store, pixels_digest
@@ -96,7 +96,7 @@ def driver(count: int) -> None:
     def read() -> tuple[Item, ...]:
         return load_dataset(str(data)).items
 
-    def plan() -> Job:
+    def plan() -> ProbingJob:
         return plan_job(items, "img", lambda i, n: model.size(PICTURE if i else None, n), model.tokens)
 
     with tempfile.TemporaryDirectory() as folder:
@@ -209,13 +209,13 @@ def found(batches: int) -> None:
         tell("finding what is stored", f"{job.probes / took:,.0f} margins/s")
 
 
-def silent_job(batches: int) -> Job:
+def silent_job(batches: int) -> ProbingJob:
     """Batches of the usual size that need no picture."""
     made = [
         tuple(Entry(None, View.TEXT, tuple(f"Is mug {b} {i} {j} left of the table?" for j in range(QUESTIONS))) for i in range(PICTURES))
         for b in range(batches)
     ]  # fmt: skip
-    return Job((), (), (), tuple(made))
+    return ProbingJob((), (), (), tuple(made))
 
 
 def through_ray(batches: int, workers: int) -> None:

@@ -10,8 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from recap.cli.guarding import KEY, guarding
+from recap import Auditor
 from recap.errors import RecapError
+from recap.server.limits import Limits
+from recap.server.run import UPSTREAM_KEY as KEY
+from recap.server.run import serve, service_options
 from recap.world.scheme import open_image
 from tests.server.running import serving
 from tests.server.upstream import Upstream, listening
@@ -25,6 +28,33 @@ def picture() -> dict[str, Any]:
     open_image("world:whatsup/0032").save(held, "PNG")
     url = "data:image/png;base64," + base64.b64encode(held.getvalue()).decode()
     return {"type": "image_url", "image_url": {"url": url}}
+
+
+def guarding(upstream: str | None, on_reject: str | None, text: str | None, timeout: float | None) -> dict[str, Any]:
+    """The options of the guard alone."""
+    options = service_options(
+        "127.0.0.1", upstream=upstream, on_reject=on_reject, reject_text=text, upstream_timeout=timeout
+    )
+    assert options.pop("limits") == (Limits() if timeout is None else Limits(upstream_seconds=timeout))
+    return {name: value for name, value in options.items() if name not in ("token", "hosts")}
+
+
+def test_tokens_and_names_are_settled_before_a_model_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RECAP_TOKEN", raising=False)
+    here = service_options("localhost", allow_host=["Audits.Example"], gather=3)
+    assert (here["token"], here["limits"].gather) == (None, 3)
+    assert here["hosts"] == {"127.0.0.1", "::1", "localhost", "audits.example"}
+    with pytest.raises(RecapError, match="beyond loopback a token is required"):
+        service_options("0.0.0.0")
+    with pytest.raises(RecapError, match="beyond loopback a token is required"):
+        serve(Auditor.load("world:aligned"), "0.0.0.0", 0)
+    assert service_options("0.0.0.0", no_token=True)["hosts"] is None
+    monkeypatch.setenv("RECAP_TOKEN", "short")
+    with pytest.raises(RecapError, match="at least 16 characters"):
+        service_options("localhost")
+    monkeypatch.setenv("RECAP_TOKEN", "a-token-that-is-long-enough")
+    assert service_options("0.0.0.0")["token"] == "a-token-that-is-long-enough"
+    assert service_options("localhost")["hosts"] is None
 
 
 def test_an_upstream_is_an_address_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -306,7 +306,7 @@ def test_real_photographs_are_found_in_a_flat_folder(
     [
         (["audit", "0.png", "What is this?", "--model", "x"], "no spatial relation found"),
         (["audit", "none.png", "Is the mug on the table?", "--model", "x"], "cannot read the image: no such file"),
-        (["audit", "0.png", "Is the mug on the table?", "--model", "no/such/model"], "no/such/model: cannot load the model"),
+        (["audit", "0.png", "Is the mug on the table?", "--model", "no/such/model"], "no/such/model: there is no such folder (a name on the hub looks like"),
         (["audit", "0.png", "Is the mug on the table?", "--model", "CHECKPOINT", "--answer", "maybe"], 'the answer to audit is "maybe"'),
         (["audit", "0.png", "Is the mug on the table?", "--model", "CHECKPOINT", "--dtype", "int4"], '"int4" is not a dtype'),
         (["probe", "questions.jsonl", "--model", "x", "--out", "t.jsonl", "--probes", "most"], '"most" is not a probe set'),

@@ -16,11 +16,10 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 're
 
 from starlette.testclient import TestClient
 
-from recap.audit import Auditor, Verdict
+from recap.audit import AuditCase, Auditor, Verdict
 from recap.server import examples
 from recap.server.app import create_app
-from recap.server.batching import Batcher, BusyError, Case, ClosingError
-from recap.server.images import Shown
+from recap.server.batching import Batcher, BusyError, ClosingError
 from recap.server.limits import Limits
 from recap.server.service import Service
 from recap.world.scheme import open_image
@@ -132,7 +131,7 @@ class Slow:
         self.go, self.turns, self.entered = threading.Event(), [], threading.Event()
         self.auditor = auditor
 
-    def __call__(self, cases: Sequence[Case]) -> list[Verdict]:
+    def __call__(self, cases: Sequence[AuditCase]) -> list[Verdict]:
         self.turns.append(len(cases))
         self.entered.set()
         assert self.go.wait(20)
@@ -142,12 +141,12 @@ class Slow:
 
 def slowly(auditor: Auditor, **limits: Any) -> tuple[Batcher, Slow]:
     batcher, slow = Batcher(auditor, Limits(**limits)), Slow(auditor)
-    batcher._together = slow  # type: ignore[method-assign]
+    batcher._audit_batch = slow  # type: ignore[method-assign]
     return batcher, slow
 
 
-def case() -> Case:
-    return Case(Shown(open_image(SCENE), SCENE), QUESTION, None)
+def case(question: str = QUESTION, name: str = SCENE) -> AuditCase:
+    return AuditCase.of(open_image(SCENE), question, None, default_graph(), name=name)
 
 
 def test_those_who_wait_share_the_next_turn_and_all_are_answered_at_closing(auditor: Auditor) -> None:
@@ -192,22 +191,22 @@ def test_a_full_queue_refuses_and_a_caller_who_leaves_makes_room(auditor: Audito
 def test_pictures_of_the_same_bytes_share_a_forward(auditor: Auditor) -> None:
     batcher = Batcher(auditor, Limits())
     questions = (QUESTION, "Is the hat above the suitcase?", "Is the ball to the left of the suitcase?")
-    cases = [Case(Shown(open_image(SCENE), "same"), question, None) for question in questions]
+    cases = [case(question, "same") for question in questions]
     before = auditor.model.forwards
-    together = batcher._audited(cases)
+    together = batcher._audit_batch(cases)
     assert auditor.model.forwards - before == 1
     for each, found in zip(cases, together, strict=True):
-        (alone,) = batcher._audited([each])
+        (alone,) = batcher._audit_batch([each])
         assert isinstance(found, Verdict)
         assert isinstance(alone, Verdict)
         assert (found.accepted, found.answer) == (alone.accepted, alone.answer)
         assert found.risk == pytest.approx(alone.risk, abs=1e-4)
 
 
-def test_one_picture_that_cannot_be_shown_does_not_fail_its_company(auditor: Auditor) -> None:
+def test_one_picture_that_cannot_be_shown_does_not_fail_the_others(auditor: Auditor) -> None:
     batcher = Batcher(auditor, Limits())
-    broken = Case(Shown(open_image(SCENE).resize((1, 3000)), "thin"), QUESTION, None)
-    broken.picture.image.convert = None  # type: ignore[assignment, method-assign]
-    found = batcher._audited([case(), broken])
+    broken = case(name="broken")
+    broken.image.convert = None  # type: ignore[union-attr]
+    found = batcher._audit_batch([case(), broken])
     assert isinstance(found[0], Verdict)
     assert str(found[1]) == "the model could not be asked about this picture"

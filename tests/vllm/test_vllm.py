@@ -77,7 +77,7 @@ def test_margins_equal_the_local_engines(served: RemoteModel, local: LocalModel)
 
 def test_the_server_is_asked_for_the_same_tokens(served: RemoteModel, local: LocalModel) -> None:
     assert (served.answers.yes, served.answers.no) == local.prompter.answers
-    assert served.trial.by_name  # a picture that was sent is named afterwards
+    assert served.first.by_name  # a picture that was sent is named afterwards
     assert served.way.startswith("served by vLLM 0.")
 
 
@@ -108,7 +108,7 @@ def test_prefix_cache_hits_grow_with_probes_per_image(vllm: Vllm, served: Remote
         after = prefix_cache(vllm.address)
         assert before is not None
         assert after is not None
-        shares.append(after.since(before).share)
+        shares.append(after.share_since(before))
     print("from the prefix cache:", [f"{share:.0%}" for share in shares])
     assert shares[0] < 0.2  # what little there is comes from the trial questions
     assert shares == sorted(shares)

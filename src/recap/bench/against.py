@@ -137,4 +137,4 @@ def _fresh(picture: Image) -> Image:
 
 
 def _share(before: PrefixCache | None, after: PrefixCache | None) -> float | None:
-    return None if before is None or after is None else after.since(before).share
+    return None if before is None or after is None else after.share_since(before)

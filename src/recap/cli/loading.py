@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 from recap.cli.console import notice
 from recap.models import LikelihoodModel
 from recap.models.load import load_model as load_any_model
-from recap.models.remote import is_remote
+from recap.models.load import require_local
+
+__all__ = ["load_model", "require_local"]
+
+# Read when transformers is imported, which has not happened yet, here or in a worker of a cluster.
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+if not sys.stderr.isatty():
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
 
 
 def load_model(name: str, **options: Any) -> LikelihoodModel:
-    """The checkpoint, self-checked, or the server, tried. An option that does not belong to it is refused."""
-    if not is_remote(name):
-        require_local()
+    """The checkpoint, self-checked, or the server, checked. An option that does not belong to it is refused."""
     return load_any_model(name, **({"say": notice} | options))
-
-
-def require_local() -> None:
-    """Say clearly when the parts for local models are not installed; where they are, keep them from chattering."""
-    from recap.models.load import require_local as required
-
-    required()
-    import transformers
-
-    transformers.logging.set_verbosity_error()
-    if not sys.stderr.isatty():
-        transformers.logging.disable_progress_bar()

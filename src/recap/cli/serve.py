@@ -8,11 +8,6 @@ import typer
 
 from recap.cli.options import Attention, Device, Dtype, GraphFile, Plain, PolicyFile, Speaker
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-TOKEN = "RECAP_TOKEN"
-FEWEST = 16
-"""characters of a token"""
-
 
 def run(
     model: Speaker = None,
@@ -20,7 +15,7 @@ def run(
     host: Annotated[str, typer.Option(help="Address to listen on. Beyond loopback a token is required.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8765,
     no_token: Annotated[
-        bool, typer.Option("--no-token", help=f"Serve beyond loopback although ${TOKEN} is not set.")
+        bool, typer.Option("--no-token", help="Serve beyond loopback although $RECAP_TOKEN is not set.")
     ] = False,
     allow_host: Annotated[
         list[str] | None,
@@ -69,34 +64,28 @@ def run(
                -d '{"image": "world:whatsup/0032", "question": "Is the crate on the suitcase?"}'
              recap serve --model http://gpu:8000/v1 --policy policy.json --upstream http://gpu:8000/v1
     """
-    import os
-    from dataclasses import replace
-
     from recap.audit import Auditor
     from recap.claims import load_graph
-    from recap.cli.guarding import guarding
+    from recap.cli.console import notice
     from recap.cli.loading import load_model
-    from recap.cli.serving import listen
-    from recap.errors import RecapError
     from recap.models.load import default_policy
     from recap.policy import load_policy
     from recap.schemes import DEFAULT_MODEL
-    from recap.server.limits import Limits
+    from recap.server.run import serve, service_options
     from recap.server.service import Service
 
-    token = os.environ.get(TOKEN) or None
-    if token is not None and len(token) < FEWEST:
-        raise RecapError(f"${TOKEN} is too short to keep anyone out: give it at least {FEWEST} characters")
-    if host not in LOOPBACK and token is None and not no_token:
-        raise RecapError(f"beyond loopback a token is required: set ${TOKEN}, or say --no-token if others keep watch")
-    behind = guarding(upstream, on_reject, reject_text, upstream_timeout)
-    limits = Limits(gather=gather)
-    if upstream_timeout is not None:
-        limits = replace(limits, upstream_seconds=upstream_timeout)
+    options = service_options(
+        host,
+        no_token=no_token,
+        allow_host=allow_host or (),
+        gather=gather,
+        upstream=upstream,
+        on_reject=on_reject,
+        reject_text=reject_text,
+        upstream_timeout=upstream_timeout,
+    )
     name = model or DEFAULT_MODEL
     chosen = policy or default_policy(name, graph)
     frozen = None if chosen is None else load_policy(chosen)
-    speaker = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain)
-    # On loopback without a token, the name that a browser calls is all that tells our page from a stranger's.
-    hosts = frozenset(map(str.lower, (*LOOPBACK, *(allow_host or ())))) if host in LOOPBACK and token is None else None
-    listen(Service(Auditor(speaker, frozen, load_graph(graph)), limits, token, hosts=hosts, **behind), host, port)
+    loaded = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain)
+    serve(Service(Auditor(loaded, frozen, load_graph(graph)), **options), host, port, notice)

@@ -32,7 +32,9 @@ def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **opti
     from recap.models.local import LocalModel
 
     scheme = scheme_of(name)
-    if scheme is not None:
+    if scheme is None:
+        _check_folder(name)
+    else:
         given = {"dtype": "float32", "called": name, **given}
     return LocalModel.load(name if scheme is None else str(scheme.checkpoint_folder(name)), say=say, **given)
 
@@ -50,6 +52,16 @@ def require_local() -> None:
             importlib.import_module(part)
     except ImportError as error:
         raise RecapError(f"{error.name} is not installed: local models need pip install 'recap-vlm[local]'") from None
+
+
+def _check_folder(name: str) -> None:
+    """What is clearly a path and leads nowhere is not looked for on the hub, whose names are `owner/model`."""
+    path = Path(name)
+    parents = [parent for parent in path.parents if parent != Path()]
+    if path.exists():
+        return
+    if name.startswith(("/", "./", "../", "~")) or name.count("/") > 1 or any(parent.exists() for parent in parents):
+        raise RecapError(f"{name}: there is no such folder (a name on the hub looks like Qwen/Qwen3-VL-8B-Instruct)")
 
 
 def _refuse(name: str, given: dict[str, Any], others: tuple[str, ...], whose: str) -> None:

@@ -2,18 +2,17 @@
 
 from recap.probing.engine import Engine, LocalEngine, open_engine
 from recap.probing.item import Item
-from recap.probing.job import Entry, Job, plan_job
-from recap.probing.rows import rows_of
-from recap.probing.run import Margins, ProbeRun, run_job
+from recap.probing.job import Entry, ProbingJob, plan_job
+from recap.probing.run import Margins, ProbeRun, rows_of, run_job
 
 __all__ = [
     "Engine",
     "Entry",
     "Item",
-    "Job",
     "LocalEngine",
     "Margins",
     "ProbeRun",
+    "ProbingJob",
     "open_engine",
     "plan_job",
     "rows_of",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 from PIL.Image import Image
 
@@ -15,7 +15,7 @@ from recap.errors import RecapError
 from recap.models.contract import LikelihoodModel, Request
 from recap.probes import view_of
 from recap.probing.job import Entry
-from recap.store import margin_key, pixels_digest
+from recap.store import Store, margin_key, pixels_digest
 
 Batch = tuple[Entry, ...]
 Open = Callable[[str], Image]
@@ -23,21 +23,9 @@ Stamp = Callable[[str], str | None]
 """names a picture as it is now, so that one that was seen before need not be opened; None where nothing tells"""
 
 
-class MarginSource(Protocol):
-    """What is known already: the store, or what of it was sent along with a batch."""
-
-    def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
-        """The margins that are known."""
-        ...
-
-    def pixels_of(self, stamp: str) -> str | None:
-        """The digest of a picture's pixels, if the picture was seen before."""
-        ...
-
-
 @dataclass(frozen=True)
 class KnownMargins:
-    """What the store knows of one batch, so that it can be sent along."""
+    """What the store knows of one batch, with the store's own methods: it is sent along where the store is not."""
 
     margins: dict[bytes, float] = field(default_factory=dict[bytes, float])
     pictures: dict[str, str] = field(default_factory=dict[str, str])
@@ -109,7 +97,7 @@ class Lookup:
 
     digest: str
     """of the model's identity"""
-    source: MarginSource
+    source: Store | KnownMargins
     stamp: Stamp
 
     def stored(self, batch: Batch) -> PreparedBatch | None:

@@ -32,7 +32,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Job:
+class ProbingJob:
     """Statements, their plans and pictures, and the batches that answer them all."""
 
     items: tuple[Item, ...]
@@ -59,7 +59,7 @@ def plan_job(
     graph: Graph | None = None,
     wrapper: str = "plain",
     locate: Callable[[str], str] = lambda image: image,
-) -> Job:
+) -> ProbingJob:
     """Merge the plans of all statements per picture, and cut them into batches of at most `budget` tokens.
 
     `locate` turns an item's picture into a path, or any name that the job's opener understands.
@@ -72,7 +72,7 @@ def plan_job(
     images = tuple(locate(item.image or "") for item in items)
     merged = merge_by_image(plans, images)
     entries = [*_with_pictures(merged), *_without(merged)]
-    return Job(tuple(items), plans, images, tuple(_batches(entries, size, budget)))
+    return ProbingJob(tuple(items), plans, images, tuple(_batches(entries, size, budget)))
 
 
 def _with_pictures(merged: dict[str, tuple[Probe, ...]]) -> Iterator[Entry]:

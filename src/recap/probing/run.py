@@ -1,4 +1,4 @@
-"""Running a job: pictures are prepared while the model works, and every batch is stored whole before the next."""
+"""Running a job: pictures are prepared while the model works, every batch is stored whole, and rows come out."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
+from recap.claims import Graph
 from recap.models.contract import LikelihoodModel
-from recap.probes import Probe, View
+from recap.probes import Plan, Probe, View
 from recap.probing.batch import Batch, BatchResult, Lookup, Open, PreparedBatch, Preparer, Stamp
-from recap.probing.job import Job
+from recap.probing.item import Item
+from recap.probing.job import ProbingJob
 from recap.store import Store
+from recap.table import Row, row_from_fields
 
 Margins = dict[tuple[str | None, Probe], float]
 """(picture, probe) → margin; the picture is None for questions asked without one"""
@@ -59,7 +63,7 @@ class ProbeRun:
 
 
 def run_job(
-    job: Job,
+    job: ProbingJob,
     model: LikelihoodModel,
     store: Store,
     open_image: Open,
@@ -103,3 +107,47 @@ def _ahead(preparer: Preparer, batches: tuple[Batch, ...]) -> Iterator[PreparedB
 def margin_of(margins: Margins, image: str, probe: Probe) -> float | None:
     """The margin of a probe about a picture, if it was found."""
     return margins.get((None if probe.view is View.TEXT else image, probe))
+
+
+def rows_of(job: ProbingJob, run: ProbeRun, model: str, graph: Graph) -> list[Row]:
+    """One row per statement whose picture could be shown, in the job's order."""
+    return [
+        _row(item, plan, image, run.margins, model, graph)
+        for item, plan, image in zip(job.items, job.plans, job.images, strict=True)
+        if image not in run.failed
+    ]
+
+
+def _row(item: Item, plan: Plan, image: str, margins: Margins, model: str, graph: Graph) -> Row:
+    """A statement with everything that was measured for it."""
+    direct: dict[str, Any] = {}
+    channels: dict[str, dict[str, float]] = {}
+    for role in plan.roles:
+        margin = margin_of(margins, image, role.probe)
+        if margin is None:
+            continue
+        if role.kind == "direct":
+            direct[role.probe.view.value] = margin
+        elif role.kind == "paraphrase":
+            direct.setdefault("paraphrases", []).append(margin)
+        elif role.kind.startswith("ca_"):
+            direct[role.kind] = margin
+        else:
+            channels.setdefault(role.probe.view.value, {})[role.relation or ""] = margin
+    fields: dict[str, Any] = {
+        "id": item.id,
+        "dataset": item.dataset or None,
+        "unit": item.unit,
+        "image": item.image,
+        "subject": item.statement.subject,
+        "relation": item.statement.relation,
+        "object": item.statement.object,
+        "label": item.label,
+        "claim": plan.claim.relation,
+        "swapped": plan.claim.swapped,
+        "answer": item.answer,
+        "model": model,
+        "direct": direct,
+        "margins": channels,
+    }
+    return row_from_fields(fields, graph)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from recap.audit import Verdict
 from recap.server.sse import DONE, data_of, event_of
 from recap.server.upstream import UpstreamError
 
@@ -17,10 +18,10 @@ IN_ASCII = str.maketrans({"≤": "<=", "≥": ">=", "−": "-", "–": "-", "—
 
 @dataclass(frozen=True)
 class Annotation:
-    """What the guard has to say about an answer."""
+    """The guard's verdict on an answer, or why there is none."""
 
-    word: str
-    """accepted, rejected, uncalibrated (there is no policy), skipped (not ours), or pending (a stream has begun)"""
+    verdict: str
+    """accepted, rejected, uncalibrated (there is no policy), skipped (not audited), or pending (a stream has begun)"""
     reason: str
     answer: str | None = None
     accepted: bool | None = None
@@ -28,23 +29,15 @@ class Annotation:
     threshold: float | None = None
     mode: str | None = None
 
+    @classmethod
+    def of(cls, verdict: Verdict) -> Annotation:
+        mode, risk, threshold = verdict.mode, verdict.risk, verdict.threshold
+        return cls(verdict.word, verdict.reason, verdict.answer, verdict.accepted, risk, threshold, mode)
+
     @property
     def headers(self) -> dict[str, str]:
         """As response headers."""
-        return {"x-recap": self.word, "x-recap-reason": in_ascii(self.reason)}
-
-    @property
-    def recap(self) -> dict[str, Any]:
-        """As the object that a response carries."""
-        return {
-            "verdict": self.word,
-            "accepted": self.accepted,
-            "risk": self.risk,
-            "threshold": self.threshold,
-            "mode": self.mode,
-            "answer": self.answer,
-            "reason": self.reason,
-        }
+        return {"x-recap": self.verdict, "x-recap-reason": in_ascii(self.reason)}
 
 
 PENDING = Annotation("pending", "the verdict is the last event before [DONE]")
@@ -53,17 +46,17 @@ PENDING = Annotation("pending", "the verdict is the last event before [DONE]")
 def in_ascii(text: str) -> str:
     """One line that a header can carry: a question may hold any character, and a reason may quote it."""
     letters = unicodedata.normalize("NFKD", " ".join(text.split()).translate(IN_ASCII))
-    shown = "".join(c if c.isascii() and c.isprintable() else "?" for c in letters if not unicodedata.combining(c))
-    return shown if len(shown) <= LONGEST_REASON else shown[: LONGEST_REASON - 3] + "..."
+    line = "".join(c if c.isascii() and c.isprintable() else "?" for c in letters if not unicodedata.combining(c))
+    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 3] + "..."
 
 
-def annotated(body: bytes, told: Annotation) -> bytes:
-    """An answer with one member more; every other byte stays."""
+def with_annotation(body: bytes, annotation: Annotation) -> bytes:
+    """A completion with one member more; every other byte stays."""
     head = body.rstrip()[:-1].rstrip()
-    return head + b', "recap": ' + json.dumps(told.recap, allow_nan=False).encode() + b"}"
+    return head + b', "recap": ' + json.dumps(vars(annotation), allow_nan=False).encode() + b"}"
 
 
-def replaced(body: bytes, text: str) -> bytes:
+def with_text(body: bytes, text: str) -> bytes:
     """An answer with another text. Of the old one nothing stays, neither its tokens nor what led to it."""
     document = json.loads(body)
     finish = document["choices"][0].get("finish_reason", "stop")
@@ -72,25 +65,25 @@ def replaced(body: bytes, text: str) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode()
 
 
-def audit_event(told: Annotation, stamp: dict[str, Any]) -> bytes:
+def audit_event(annotation: Annotation, stamp: dict[str, Any]) -> bytes:
     """The verdict as an event: a piece that adds nothing to the text, for clients that look at every piece's choice."""
     nothing: dict[str, Any] = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": None}
-    return event_of({**stamp, "object": "recap.audit", "choices": [nothing], "recap": told.recap})
+    return event_of({**stamp, "object": "recap.audit", "choices": [nothing], "recap": vars(annotation)})
 
 
-def rewritten(found: Sequence[bytes], stamp: dict[str, Any], text: str) -> list[bytes]:
+def rewritten(events: Sequence[bytes], stamp: dict[str, Any], text: str) -> list[bytes]:
     """A whole stream with another text: two pieces for it, then what the old one had besides choices (usage)."""
 
     def piece(delta: dict[str, Any], finish: str | None) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
         return event_of({**stamp, "object": "chat.completion.chunk", "choices": [choice]})
 
-    said = [piece({"role": "assistant", "content": text}, None), piece({}, "stop")]
-    rest = [event for event in found if data_of(event) == DONE or _only_usage(event)]
-    return said + rest
+    text_events = [piece({"role": "assistant", "content": text}, None), piece({}, "stop")]
+    rest = [event for event in events if data_of(event) == DONE or _only_usage(event)]
+    return text_events + rest
 
 
-def problem(error: UpstreamError) -> dict[str, Any]:
+def error_body(error: UpstreamError) -> dict[str, Any]:
     """An error of ours in the shape that OpenAI's clients read."""
     return {"error": {"message": str(error), "type": "upstream_error", "param": None, "code": error.status}}
 

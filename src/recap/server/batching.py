@@ -1,4 +1,4 @@
-"""Gathering: audits that arrive together share one turn of the model, so that throughput grows with load."""
+"""Dynamic batching: audits that arrive together share one batch, so that throughput grows with load."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from recap.audit import AuditCase, Auditor, Verdict
-from recap.claims import Claim
 from recap.errors import RecapError
-from recap.server.images import Shown
 from recap.server.limits import Limits
 from recap.store import Store
 
 PATIENCE = 0.5
-"""of the last turn's time, for the rest of a burst"""
+"""of the last batch's time, for the rest of a burst"""
 
 
 class BusyError(RecapError):
@@ -27,20 +25,9 @@ class ClosingError(RecapError):
     """The server finishes what it has accepted, and takes nothing new."""
 
 
-@dataclass(frozen=True)
-class Case:
-    """One answer to audit."""
-
-    picture: Shown
-    question: str
-    answer: str | None
-    claim: Claim | None = None
-    """what the question asks, where it has been parsed"""
-
-
 @dataclass
 class _Waiting:
-    cases: Sequence[Case]
+    cases: Sequence[AuditCase]
     done: asyncio.Future[list[Verdict | RecapError]]
 
 
@@ -54,15 +41,14 @@ class Batcher:
         self.queue: asyncio.Queue[_Waiting | None] = asyncio.Queue()
         self.waiting = 0
         """cases accepted and not yet answered"""
-        self.last_turn = 0.0
-        """seconds"""
+        self.last_seconds = 0.0
+        """what the last batch took"""
         self.closing = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to take turns."""
-        self._task = asyncio.create_task(self._turns())
+        self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
         """Answer everything that was accepted, then stop."""
@@ -72,7 +58,7 @@ class Batcher:
             await self._task
         self._thread.shutdown()
 
-    async def audit(self, cases: Sequence[Case]) -> list[Verdict | RecapError]:
+    async def audit(self, cases: Sequence[AuditCase]) -> list[Verdict | RecapError]:
         """The verdicts in order; a case that cannot be audited has its error instead."""
         if self.closing:
             raise ClosingError("the server is shutting down")
@@ -86,30 +72,30 @@ class Batcher:
         finally:
             self.waiting -= len(cases)
 
-    async def _turns(self) -> None:
+    async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         while (first := await self.queue.get()) is not None:
-            turn, last = await self._company(first)
-            cases = [case for entry in turn for case in entry.cases]
+            batch, closing = await self._collect(first)
+            cases = [case for entry in batch for case in entry.cases]
             start = time.perf_counter()
-            found = await loop.run_in_executor(self._thread, self._audited, cases)
-            self.last_turn = time.perf_counter() - start
-            self.observe(len(cases), self.last_turn)
-            for entry in turn:
+            results = await loop.run_in_executor(self._thread, self._audit_batch, cases)
+            self.last_seconds = time.perf_counter() - start
+            self.observe(len(cases), self.last_seconds)
+            for entry in batch:
                 if not entry.done.done():
-                    entry.done.set_result(found[: len(entry.cases)])
-                found = found[len(entry.cases) :]
-            if last:
+                    entry.done.set_result(results[: len(entry.cases)])
+                results = results[len(entry.cases) :]
+            if closing:
                 return
 
-    async def _company(self, first: _Waiting) -> tuple[list[_Waiting], bool]:
-        """Those who come with the first, until nobody has come for a few milliseconds; and whether the last has come.
+    async def _collect(self, first: _Waiting) -> tuple[list[_Waiting], bool]:
+        """What arrives until nothing has for a few milliseconds; and whether the queue was closed meanwhile.
 
-        A burst is awaited to its end, but for no more than a part of what a turn takes: those whom the last turn
-        answered come back at once, and the more share a turn the less each of them costs.
+        A burst is awaited to its end, but for no more than a part of what a batch takes: callers whom the last batch
+        answered send their next request at once, and the more share a batch the less each of them costs.
         """
-        turn, count = [first], len(first.cases)
-        until = time.perf_counter() + max(self.limits.gather_seconds, PATIENCE * self.last_turn)
+        batch, count = [first], len(first.cases)
+        until = time.perf_counter() + max(self.limits.gather_seconds, PATIENCE * self.last_seconds)
         while count < self.limits.gather:
             left = min(self.limits.gather_seconds, until - time.perf_counter())
             try:
@@ -117,25 +103,19 @@ class Batcher:
             except (asyncio.QueueEmpty, TimeoutError):
                 break
             if entry is None:
-                return turn, True
-            turn.append(entry)
+                return batch, True
+            batch.append(entry)
             count += len(entry.cases)
-        return turn, False
+        return batch, False
 
-    def _audited(self, cases: Sequence[Case]) -> list[Verdict | RecapError]:
-        """In the model's own thread. One case that fails must not fail its company."""
+    def _audit_batch(self, cases: Sequence[AuditCase]) -> list[Verdict | RecapError]:
+        """In the model's own thread. If the batch fails, each case is audited alone, so that the others succeed."""
         try:
-            return list(self._together(cases))
+            # Strangers' margins are not kept: a store that only grows would be a leak, and a record of what was asked.
+            with Store(":memory:") as store:
+                auditor = Auditor(self.auditor.model, self.auditor.policy, self.auditor.graph, store)
+                return list(auditor.audit_many(cases))
         except Exception:  # whatever it is, its words may name addresses, folders and versions
             if len(cases) == 1:
                 return [RecapError("the model could not be asked about this picture")]
-        return [each for case in cases for each in self._audited([case])]
-
-    def _together(self, cases: Sequence[Case]) -> Sequence[Verdict]:
-        # Strangers' margins are not kept: a store that only grows would be a leak, and a record of what was asked.
-        with Store(":memory:") as store:
-            auditor = Auditor(self.auditor.model, self.auditor.policy, self.auditor.graph, store)
-            graph = auditor.graph
-            return auditor.audit_many(
-                [AuditCase.of(c.picture.image, c.question, c.answer, graph, c.claim, c.picture.name) for c in cases]
-            )
+        return [result for case in cases for result in self._audit_batch([case])]

@@ -8,9 +8,10 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from recap.audit import AuditCase
 from recap.claims import Claim, Graph, NoRelationError
 from recap.errors import RecapError
-from recap.server.images import Shown, picture_from_text
+from recap.server.images import InputImage, picture_from_text
 from recap.server.limits import Limits
 from recap.server.sse import DONE, data_of
 
@@ -22,36 +23,40 @@ SENTENCE_STARTS = re.compile(
 """words that may follow a bare yes or no: "no the mug is …" answers, "no idea", "no mug is …" and "yes or no" do not"""
 
 
-class NotOursError(RecapError):
+class NotAuditableError(RecapError):
     """Why something is not audited; it passes untouched."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a request asks, once it is understood."""
+class ChatQuestion:
+    """The one picture and the question of a request."""
 
-    picture: Shown
+    picture: InputImage
     question: str
     claim: Claim
 
+    def case(self, answer: str) -> AuditCase:
+        """What is audited, once the answer is known."""
+        return AuditCase(self.picture.image, self.question, self.claim, answer, self.picture.name)
 
-def read_request(body: bytes, graph: Graph, limits: Limits) -> Asked:
-    """The one picture and the yes/no question of a request. Anything else is a NotOursError."""
+
+def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
+    """The one picture and the yes/no question of a request. Anything else is a NotAuditableError."""
     document = _object(body, "the request")
     if document.get("n") not in (None, 1):
-        raise NotOursError("it asks for several answers (n)")
+        raise NotAuditableError("it asks for several answers (n)")
     if document.get("tools") or document.get("functions"):
-        raise NotOursError("it offers tools")
+        raise NotAuditableError("it offers tools")
     messages = _dicts(document.get("messages"))
     if messages[-1].get("role") != "user":
-        raise NotOursError("its last message is not the user's")
+        raise NotAuditableError("its last message is not the user's")
     parts = [_parts(message.get("content")) for message in messages]
     pictures = [part for each in parts for part in each if part["type"] == "image_url"]
     if len(pictures) != 1:
-        raise NotOursError(f"it holds {len(pictures) or 'no'} image{'s' * (len(pictures) != 1)}, not one")
+        raise NotAuditableError(f"it holds {len(pictures) or 'no'} image{'s' * (len(pictures) != 1)}, not one")
     question = " ".join(_text(part) for part in parts[-1] if part["type"] == "text")
     claim = _spatial(question, graph, limits)
-    return Asked(_picture(pictures[0].get("image_url"), limits), question, claim)
+    return ChatQuestion(_picture(pictures[0].get("image_url"), limits), question, claim)
 
 
 def yes_or_no(text: str) -> str | None:
@@ -61,85 +66,85 @@ def yes_or_no(text: str) -> str | None:
     ('yes', 'no', None)
     """
     plain = re.sub(r"[*_`\"“”]", "", unicodedata.normalize("NFKC", text[:HEAD])).replace("’", "'")
-    found = re.match(r"\W*(yes|no)(?![\w'/-])(.*)", plain, re.IGNORECASE | re.DOTALL)
-    if found is None:
+    match = re.match(r"\W*(yes|no)(?![\w'/-])(.*)", plain, re.IGNORECASE | re.DOTALL)
+    if match is None:
         return None
-    answer, rest = found[1].lower(), found[2]
+    answer, rest = match[1].lower(), match[2]
     bare = re.match(r"[^\S\n]+([\w'/-]*\w[\w'/-]*)", rest)
     return answer if bare is None or SENTENCE_STARTS.fullmatch(bare[1]) else None
 
 
 def read_answer(body: bytes) -> str:
-    """The text of a whole answer. What has none, or more than one, is a NotOursError."""
+    """The text of a whole answer. What has none, or more than one, is a NotAuditableError."""
     document = _object(body, "the upstream's answer")
-    heard = Heard()
-    heard.take(document, "message")
-    return heard.text
+    answer = ChatAnswer()
+    answer.read(document, "message")
+    return answer.text
 
 
 @dataclass
-class Heard:
-    """What an answer has said so far, whole or in pieces."""
+class ChatAnswer:
+    """The beginning of an answer, read whole or event by event."""
 
     head: str = ""
     why: str | None = None
-    """why it is not ours"""
+    """why it is not audited"""
     finished: bool = False
     stamp: dict[str, Any] = field(default_factory=lambda: {"id": "recap", "created": 0, "model": ""})
     """what every piece of this answer carries"""
 
     @property
     def text(self) -> str:
-        """Its beginning; NotOursError where it is not one answer in words."""
+        """Its beginning; NotAuditableError where it is not one answer in words."""
         if self.why is None and not self.head.strip():
             self.why = "the upstream's answer has no text"
         if self.why is not None:
-            raise NotOursError(self.why)
+            raise NotAuditableError(self.why)
         return self.head
 
-    def hear(self, event: bytes) -> None:
+    def read_event(self, event: bytes) -> None:
         """One more event of a stream."""
         data = data_of(event)
         if data == DONE:
             self.finished = True
         elif data:
             try:
-                self.take(_object(data, "an event of the upstream"), "delta")
-            except NotOursError as error:
+                self.read(_object(data, "an event of the upstream"), "delta")
+            except NotAuditableError as error:
                 self.why = str(error)
 
-    def take(self, document: dict[str, Any], place: str) -> None:
+    def read(self, document: dict[str, Any], place: str) -> None:
         """Read one document: its only choice, with a `message` or a `delta`."""
         self.stamp |= {name: document[name] for name in self.stamp if document.get(name)}
         if document.get("error"):
-            raise NotOursError("the upstream broke off with an error")
+            raise NotAuditableError("the upstream broke off with an error")
         choices = _dicts(document.get("choices"), empty=place == "delta")
         for choice in choices:
             if len(choices) > 1 or choice.get("index") not in (None, 0):
-                raise NotOursError("the upstream gives several answers")
-            said: Any = choice.get(place)
-            said = cast(dict[str, Any], said) if isinstance(said, dict) else {}
-            if said.get("tool_calls") or said.get("function_call"):
-                raise NotOursError("the upstream's answer calls a tool")
-            content = said.get("content")
+                raise NotAuditableError("the upstream gives several answers")
+            message: Any = choice.get(place)
+            message = cast(dict[str, Any], message) if isinstance(message, dict) else {}
+            if message.get("tool_calls") or message.get("function_call"):
+                raise NotAuditableError("the upstream's answer calls a tool")
+            content = message.get("content")
             if isinstance(content, str) and len(self.head) < HEAD:
                 self.head = (self.head + content)[:HEAD]
 
 
 def _object(body: bytes, what: str) -> dict[str, Any]:
     try:
-        found: Any = json.loads(body.decode("utf-8"))
+        document: Any = json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise NotOursError(f"{what} is not JSON") from None
-    if not isinstance(found, dict):
-        raise NotOursError(f"{what} is not a JSON object")
-    return cast(dict[str, Any], found)
+        raise NotAuditableError(f"{what} is not JSON") from None
+    if not isinstance(document, dict):
+        raise NotAuditableError(f"{what} is not a JSON object")
+    return cast(dict[str, Any], document)
 
 
-def _dicts(found: Any, *, empty: bool = False) -> list[dict[str, Any]]:
-    some: list[Any] = cast(list[Any], found) if isinstance(found, list) else []
+def _dicts(value: Any, *, empty: bool = False) -> list[dict[str, Any]]:
+    some: list[Any] = cast(list[Any], value) if isinstance(value, list) else []
     if not all(isinstance(each, dict) for each in some) or not (some or empty):
-        raise NotOursError("it is not of the shape of a chat")
+        raise NotAuditableError("it is not of the shape of a chat")
     return some
 
 
@@ -149,36 +154,36 @@ def _parts(content: Any) -> list[dict[str, Any]]:
         return [{"type": "text", "text": content or ""}]
     parts = _dicts(content, empty=True)
     if any(part.get("type") not in ("text", "image_url") for part in parts):
-        raise NotOursError("it holds something that is neither text nor an image_url")
+        raise NotAuditableError("it holds something that is neither text nor an image_url")
     return parts
 
 
 def _text(part: dict[str, Any]) -> str:
     text = part.get("text")
     if not isinstance(text, str):
-        raise NotOursError("it is not of the shape of a chat")
+        raise NotAuditableError("it is not of the shape of a chat")
     return text
 
 
-def _picture(given: Any, limits: Limits) -> Shown:
+def _picture(given: Any, limits: Limits) -> InputImage:
     url: Any = cast(dict[str, Any], given).get("url") if isinstance(given, dict) else given
     if not isinstance(url, str) or not url[:5].lower() == "data:":
-        raise NotOursError("its image_url is not a data: URL, and nothing is fetched")
+        raise NotAuditableError("its image_url is not a data: URL, and nothing is fetched")
     try:
         return picture_from_text(url, limits)
     except RecapError as error:
-        raise NotOursError(str(error)) from None
+        raise NotAuditableError(str(error)) from None
 
 
 def _spatial(question: str, graph: Graph, limits: Limits) -> Claim:
     if len(question) > limits.question:
-        raise NotOursError("its last message is too long to be one question")
+        raise NotAuditableError("its last message is too long to be one question")
     try:
         claim = graph.parse(question)
     except NoRelationError as error:
-        raise NotOursError(f"its last message is not one spatial question: {error.why}") from None
+        raise NotAuditableError(f"its last message is not one spatial question: {error.why}") from None
     except RecapError as error:
-        raise NotOursError(str(error)) from None
+        raise NotAuditableError(str(error)) from None
     if not claim.statement.is_question:
-        raise NotOursError("its last message states, and does not ask")
+        raise NotAuditableError("its last message states, and does not ask")
     return claim

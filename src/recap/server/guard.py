@@ -7,30 +7,39 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import Any, TypeVar
 
 import httpx
 from anyio import CancelScope
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
+from recap.audit import AuditCase
 from recap.errors import RecapError
-from recap.server.annotation import PENDING, Annotation, annotated, audit_event, problem, replaced, rewritten
-from recap.server.batching import Batcher, BusyError, Case, ClosingError
-from recap.server.chat import Asked, Heard, NotOursError, read_answer, read_request, yes_or_no
+from recap.server.annotation import (
+    PENDING,
+    Annotation,
+    audit_event,
+    error_body,
+    rewritten,
+    with_annotation,
+    with_text,
+)
+from recap.server.batching import Batcher, BusyError, ClosingError
+from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request, yes_or_no
 from recap.server.examples import CHAT as CHAT_EXAMPLE
 from recap.server.metrics import Metrics
-from recap.server.security import Receive, Scope, Send
 from recap.server.service import Service
 from recap.server.sse import DONE, END, data_of, event_of, events
-from recap.server.upstream import Upstream, UpstreamError, returned
+from recap.server.upstream import Upstream, UpstreamError, returned_headers
 
 T = TypeVar("T")
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 STREAM = "text/event-stream"
-GONE = 499
+DISCONNECTED = 499
 """the caller hung up: nobody reads this"""
 UPSTREAM: dict[int | str, dict[str, Any]] = {
     415: {"description": "The request is not application/json."},
@@ -51,12 +60,9 @@ class Guard:
         self.upstream = Upstream(root, service)
 
     async def close(self) -> None:
-        """Hang up on the upstream."""
         await self.upstream.close()
 
     def add(self, app: FastAPI) -> None:
-        """The routes."""
-
         async def chat(request: Request) -> Response:
             # A stranger's page can make a browser send a form here unasked; JSON only with our consent, never given.
             if not request.headers.get("content-type", "").lower().startswith("application/json"):
@@ -72,24 +78,22 @@ class Guard:
 
     async def _answered(self, request: Request, work: Coroutine[Any, Any, Response]) -> Response:
         try:
-            return await unless_gone(request.receive, work)
+            return await _unless_disconnected(request.receive, work)
         except UpstreamError as error:
             return self._failed(error)
-        except _GoneError:
-            return Response(status_code=GONE)
+        except _DisconnectedError:
+            return Response(status_code=DISCONNECTED)
 
     def _failed(self, error: UpstreamError) -> Response:
         self.metrics.refused.labels(str(error.status)).inc()
-        told = self._counted(Annotation("skipped", str(error)))
+        annotation = self._counted(Annotation("skipped", str(error)))
         retry = {"retry-after": "1"} if error.status == 503 else {}
-        return JSONResponse(problem(error), error.status, headers=told.headers | retry)
+        return JSONResponse(error_body(error), error.status, headers=annotation.headers | retry)
 
     async def _models(self, request: Request) -> Response:
         answer = await self.upstream.send(request.scope, MODELS, None)
-        try:
-            return Response(await self.upstream.whole(answer), answer.status_code, returned(answer))
-        finally:
-            await answer.aclose()
+        async with aclosing(answer):
+            return Response(await self.upstream.whole(answer), answer.status_code, returned_headers(answer))
 
     async def _chat(self, request: Request, body: bytes) -> Response:
         # A picture takes a while to open; meanwhile the upstream is at work already.
@@ -97,40 +101,37 @@ class Guard:
         try:
             answer = await self.upstream.send(request.scope, CHAT, body)
         finally:
-            asked = await reading
-        streams = False
-        try:
-            if answer.status_code != 200 and isinstance(asked, Asked):
-                asked = NotOursError(f"the upstream answered with status {answer.status_code}")
+            question = await reading
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(answer.aclose)
+            if answer.status_code != 200 and isinstance(question, ChatQuestion):
+                question = NotAuditableError(f"the upstream answered with status {answer.status_code}")
             if not answer.headers.get("content-type", "").lower().startswith(STREAM):
-                return await self._whole(answer, asked)
-            if isinstance(asked, Asked) and self.service.on_reject == "replace":
-                return await self._held(answer, asked)
-            streams = True
-        finally:
-            if not streams:
-                await answer.aclose()
-        if isinstance(asked, Asked):
-            return Streamed(answer, self._annotated(answer, asked), PENDING)
-        return Streamed(answer, self._untouched(answer), await self._told(asked, str))
+                return await self._whole(answer, question)
+            if isinstance(question, ChatQuestion) and self.service.on_reject == "replace":
+                return await self._held(answer, question)
+            stack.pop_all()  # a stream closes it at its end
+        if isinstance(question, ChatQuestion):
+            return GuardedStream(answer, self._annotated(answer, question), PENDING)
+        return GuardedStream(answer, self._untouched(answer), await self._annotation(question, str))
 
-    def _read(self, body: bytes) -> Asked | NotOursError:
+    def _read(self, body: bytes) -> ChatQuestion | NotAuditableError:
         try:
             return read_request(body, self.service.auditor.graph, self.service.limits)
-        except NotOursError as error:
+        except NotAuditableError as error:
             return error
         except Exception:  # whatever it is that cannot be read here, the upstream may read it
-            return NotOursError("the request could not be read")
+            return NotAuditableError("the request could not be read")
 
-    async def _whole(self, answer: httpx.Response, asked: Asked | NotOursError) -> Response:
+    async def _whole(self, answer: httpx.Response, question: ChatQuestion | NotAuditableError) -> Response:
         """An answer in one piece."""
         body = await self.upstream.whole(answer)
-        told = await self._told(asked, lambda: read_answer(body))
-        if self._replaces(told):
-            body = replaced(body, self.service.reject_text)
-        if told.word != "skipped":
-            body = annotated(body, told)
-        return Response(body, answer.status_code, returned(answer) | told.headers)
+        annotation = await self._annotation(question, lambda: read_answer(body))
+        if self._replaces(annotation):
+            body = with_text(body, self.service.reject_text)
+        if annotation.verdict != "skipped":
+            body = with_annotation(body, annotation)
+        return Response(body, answer.status_code, returned_headers(answer) | annotation.headers)
 
     async def _untouched(self, answer: httpx.Response) -> AsyncGenerator[bytes]:
         """The stream as it comes."""
@@ -139,84 +140,81 @@ class Guard:
                 async for chunk in chunks:
                     yield chunk
         except UpstreamError as error:
-            yield b"\n\n" + event_of(problem(error))
+            yield b"\n\n" + event_of(error_body(error))
 
-    async def _annotated(self, answer: httpx.Response, asked: Asked) -> AsyncGenerator[bytes]:
+    async def _annotated(self, answer: httpx.Response, question: ChatQuestion) -> AsyncGenerator[bytes]:
         """The stream as it comes, and one event more."""
-        heard, event = Heard(), b"\n\n"
+        chat_answer, event = ChatAnswer(), b"\n\n"
         try:
-            async with aclosing(self.upstream.chunks(answer)) as chunks, aclosing(events(chunks)) as found:
-                async for event in found:
-                    if data_of(event) == DONE and not heard.finished:
-                        yield audit_event(await self._told(asked, lambda: heard.text), heard.stamp)
-                    heard.hear(event)
+            async with aclosing(self.upstream.chunks(answer)) as chunks, aclosing(events(chunks)) as whole:
+                async for event in whole:
+                    if data_of(event) == DONE and not chat_answer.finished:
+                        yield audit_event(await self._annotation(question, lambda: chat_answer.text), chat_answer.stamp)
+                    chat_answer.read_event(event)
                     yield event
-            if not heard.finished:
+            if not chat_answer.finished:
                 gap = b"" if END.search(event[-4:]) else b"\n\n"
-                yield gap + audit_event(await self._told(asked, lambda: heard.text), heard.stamp)
+                yield gap + audit_event(await self._annotation(question, lambda: chat_answer.text), chat_answer.stamp)
         except UpstreamError as error:
-            yield b"\n\n" + event_of(problem(error))
+            yield b"\n\n" + event_of(error_body(error))
 
-    async def _held(self, answer: httpx.Response, asked: Asked) -> Response:
+    async def _held(self, answer: httpx.Response, question: ChatQuestion) -> Response:
         """A stream of which nothing may be seen before the verdict: read to its end, then sent."""
         body = await self.upstream.whole(answer)
-        found = [event async for event in events(_once(body))]
-        heard = Heard()
-        for event in found:
-            heard.hear(event)
-        told = await self._told(asked, lambda: heard.text)
-        if self._replaces(told):
-            found = rewritten(found, heard.stamp, self.service.reject_text)
-        if told.word != "skipped":
-            end = next((i for i, event in enumerate(found) if data_of(event) == DONE), len(found))
-            found.insert(end, audit_event(told, heard.stamp))
-        return Response(b"".join(found), answer.status_code, returned(answer) | told.headers)
+        held = [event async for event in events(_once(body))]
+        chat_answer = ChatAnswer()
+        for event in held:
+            chat_answer.read_event(event)
+        annotation = await self._annotation(question, lambda: chat_answer.text)
+        if self._replaces(annotation):
+            held = rewritten(held, chat_answer.stamp, self.service.reject_text)
+        if annotation.verdict != "skipped":
+            end = next((i for i, event in enumerate(held) if data_of(event) == DONE), len(held))
+            held.insert(end, audit_event(annotation, chat_answer.stamp))
+        return Response(b"".join(held), answer.status_code, returned_headers(answer) | annotation.headers)
 
-    def _replaces(self, told: Annotation) -> bool:
-        return told.accepted is False and self.service.on_reject == "replace"
+    def _replaces(self, annotation: Annotation) -> bool:
+        return annotation.accepted is False and self.service.on_reject == "replace"
 
-    async def _told(self, asked: Asked | NotOursError, said: Callable[[], str]) -> Annotation:
+    async def _annotation(self, question: ChatQuestion | NotAuditableError, text: Callable[[], str]) -> Annotation:
         """The verdict on what the upstream said, or why there is none."""
         try:
-            if isinstance(asked, NotOursError):
-                raise asked
-            answer = yes_or_no(said())
+            if isinstance(question, NotAuditableError):
+                raise question
+            answer = yes_or_no(text())
             if answer is None:
-                raise NotOursError("the upstream's answer does not begin with yes or no")
-            return self._counted(await self._audited(Case(asked.picture, asked.question, answer, asked.claim)))
-        except NotOursError as error:
+                raise NotAuditableError("the upstream's answer does not begin with yes or no")
+            return self._counted(await self._audited(question.case(answer)))
+        except NotAuditableError as error:
             return self._counted(Annotation("skipped", str(error)))
 
-    async def _audited(self, case: Case) -> Annotation:
+    async def _audited(self, case: AuditCase) -> Annotation:
         try:
-            (found,) = await self.batcher.audit([case])
+            (verdict,) = await self.batcher.audit([case])
         except (BusyError, ClosingError) as error:
-            raise NotOursError(str(error)) from None
-        if isinstance(found, RecapError):
+            raise NotAuditableError(str(error)) from None
+        if isinstance(verdict, RecapError):
             # Its words may name the model's address.
-            raise NotOursError("the audit could not be made")
-        if found.foreign:
+            raise NotAuditableError("the audit could not be made")
+        if verdict.foreign:
             # |margin| speaks for the auditing model's own answer; for another one it says nothing.
-            raise NotOursError("confidence alone could speak, and it is confidence in the other answer")
-        self.metrics.audited(found)
-        return Annotation(
-            found.word, found.reason, found.answer, found.accepted, found.risk, found.threshold, found.mode
-        )
+            raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
+        self.metrics.audited(verdict)
+        return Annotation.of(verdict)
 
-    def _counted(self, told: Annotation) -> Annotation:
-        self.metrics.guarded.labels(told.word).inc()
-        return told
+    def _counted(self, annotation: Annotation) -> Annotation:
+        self.metrics.guarded.labels(annotation.verdict).inc()
+        return annotation
 
 
-class Streamed(StreamingResponse):
+class GuardedStream(StreamingResponse):
     """A stream that ends with its reader: who hangs up here hangs up on the upstream too."""
 
-    def __init__(self, answer: httpx.Response, content: AsyncGenerator[bytes], told: Annotation) -> None:
-        super().__init__(content, answer.status_code, returned(answer) | told.headers)
+    def __init__(self, answer: httpx.Response, content: AsyncGenerator[bytes], annotation: Annotation) -> None:
+        super().__init__(content, answer.status_code, returned_headers(answer) | annotation.headers)
         self.answer, self.content = answer, content
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
         try:
             await super().__call__(scope, receive, send)
         finally:
@@ -225,12 +223,12 @@ class Streamed(StreamingResponse):
                 await self.answer.aclose()
 
 
-class _GoneError(Exception):
+class _DisconnectedError(Exception):
     """The caller has hung up."""
 
 
-async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """What the work comes to; it is given up if the caller hangs up first."""
+async def _unless_disconnected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work, which is cancelled if the caller hangs up first."""
 
     async def gone() -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -240,7 +238,7 @@ async def unless_gone(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
     try:
         await asyncio.wait((task, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise _GoneError
+            raise _DisconnectedError
         return task.result()
     finally:
         task.cancel()

@@ -18,22 +18,22 @@ from recap.schemes import scheme_of
 from recap.server.limits import Limits
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
-"""what people take and share; Pillow's odder decoders stay closed to strangers"""
+"""what people take and share; Pillow's other decoders are closed to strangers"""
 DATA_URL = re.compile(r"data:image/[\w.+-]{1,40}(;[\w.+-]{1,40}=[\w.+-]{1,40})*;base64,", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Shown:
+class InputImage:
     """A picture, and a name that it shares with pictures of the same bytes alone: such pictures share their forward."""
 
     image: Image.Image
     name: str
 
 
-def picture_from_text(text: str, limits: Limits) -> Shown:
+def picture_from_text(text: str, limits: Limits) -> InputImage:
     """A picture given as base64, as a data: URL, or as the name of a scene in the box."""
     if scheme_of(text[:16]) is not None:
-        return Shown(open_image(text), text)
+        return InputImage(open_image(text), text)
     return picture_from_bytes(decoded(text, limits), limits)
 
 
@@ -51,7 +51,7 @@ def decoded(text: str, limits: Limits) -> bytes:
         raise RecapError("image: this is neither base64 nor a data: URL") from None
 
 
-def picture_from_bytes(data: bytes, limits: Limits) -> Shown:
+def picture_from_bytes(data: bytes, limits: Limits) -> InputImage:
     """An upright RGB picture. Size, frames and format are judged by the header, before a pixel is decoded."""
     if not data:
         raise RecapError("image: it is empty")
@@ -71,4 +71,4 @@ def picture_from_bytes(data: bytes, limits: Limits) -> Shown:
         )
     if frames > 1:
         raise RecapError("image: it moves; send a single frame")
-    return Shown(open_picture(data), hashlib.blake2b(data, digest_size=32).hexdigest())
+    return InputImage(open_picture(data), hashlib.blake2b(data, digest_size=32).hexdigest())

@@ -7,11 +7,15 @@ import threading
 import tomllib
 from functools import cache
 from importlib import resources
+from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
-from fastapi.responses import Response
+from fastapi.responses import FileResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
 
+import recap
 from recap.server.schema import ErrorResponse, SceneResponse, ScenesResponse
 from recap.server.security import PAGE_FILES
 from recap.server.service import Service
@@ -19,24 +23,6 @@ from recap.world.bundled import PREFIX
 from recap.world.objects import things
 from recap.world.scheme import open_image
 
-HTML, CSS, SCRIPT, SVG = "text/html", "text/css", "text/javascript", "image/svg+xml"
-FILES = {
-    "index.html": HTML,
-    "page.css": CSS,
-    "verdict.css": CSS,
-    "page.js": SCRIPT,
-    "api.js": SCRIPT,
-    "coverage.js": SCRIPT,
-    "history.js": SCRIPT,
-    "picture.js": SCRIPT,
-    "scale.js": SCRIPT,
-    "scenes.js": SCRIPT,
-    "sharing.js": SCRIPT,
-    "trail.js": SCRIPT,
-    "verdict.js": SCRIPT,
-    "words.js": SCRIPT,
-    "icon.svg": SVG,
-}
 PALETTE = "report/charts/palette.css"
 """the page wears the colours of the reports, from the very same file"""
 BRIEFLY, LONGER = {"cache-control": "private, max-age=60"}, {"cache-control": "private, max-age=3600"}
@@ -45,28 +31,30 @@ DRAWING = threading.Lock()
 """the first picture of a benchmark lays out all its scenes: once is enough"""
 
 
+class PageFiles(StaticFiles):
+    """The page's files, which a browser may keep for a minute."""
+
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers.update(BRIEFLY)
+        return response
+
+
 def add_page(app: FastAPI, service: Service) -> None:
     """The routes of the page. Its files need no token; what it then asks the API for does."""
-    _files(app)
-    _scenes(app, service)
-
-
-def _files(app: FastAPI) -> None:
-    package = resources.files("recap")
-    held = {name: (package.joinpath("server/page", name).read_bytes(), kind) for name, kind in FILES.items()}
-    held["palette.css"] = package.joinpath(PALETTE).read_bytes(), CSS
-    index, _ = held.pop("index.html")
+    package = Path(recap.__file__).parent
+    folder = package / "server" / "page"
 
     @app.get("/", include_in_schema=False)
-    async def page() -> Response:
-        return Response(index, media_type=HTML, headers=BRIEFLY)
+    async def page() -> FileResponse:
+        return FileResponse(folder / "index.html", headers=BRIEFLY)
 
-    @app.get(PAGE_FILES + "{name}", include_in_schema=False)
-    async def file(name: str) -> Response:
-        if name not in held:
-            raise HTTPException(404, "the page has no such file")
-        content, kind = held[name]
-        return Response(content, media_type=kind, headers=BRIEFLY)
+    @app.get(f"{PAGE_FILES}/palette.css", include_in_schema=False)
+    async def palette() -> FileResponse:
+        return FileResponse(package / PALETTE, headers=BRIEFLY)
+
+    app.mount(PAGE_FILES, PageFiles(directory=folder))
+    _scenes(app, service)
 
 
 def draw_ahead() -> None:
@@ -115,6 +103,6 @@ def scenes() -> dict[str, SceneResponse]:
 @cache
 def scene_picture(name: str) -> bytes:
     """A scene as a PNG file. Only names of `scenes` come here, so that a handful is all that is ever kept."""
-    told = io.BytesIO()
-    open_image(name, PICTURE_SIZE).save(told, "PNG")
-    return told.getvalue()
+    stream = io.BytesIO()
+    open_image(name, PICTURE_SIZE).save(stream, "PNG")
+    return stream.getvalue()

@@ -12,11 +12,12 @@ from fastapi.responses import Response
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from recap.audit import Verdict
+from recap.audit import AuditCase, Verdict
+from recap.claims import Claim
 from recap.errors import RecapError
 from recap.probes import plan_probes
-from recap.server.batching import Batcher, Case
-from recap.server.images import Shown, picture_from_bytes, picture_from_text
+from recap.server.batching import Batcher
+from recap.server.images import InputImage, picture_from_bytes, picture_from_text
 from recap.server.limits import Limits
 from recap.server.metrics import Metrics
 from recap.server.schema import (
@@ -60,18 +61,18 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
     """`/v1/audit`, one answer or many."""
     limits = service.limits
 
-    async def verdicts(cases: list[Case]) -> list[AuditResponse | ErrorResponse]:
+    async def verdicts(cases: list[AuditCase]) -> list[AuditResponse | ErrorResponse]:
         found = await batcher.audit(cases)
         for each in found:
             if isinstance(each, Verdict):
                 metrics.audited(each)
         return [response(each, service) if isinstance(each, Verdict) else refusal(each) for each in found]
 
-    async def one(given: AuditRequest, picture: Callable[[], Shown]) -> AuditResponse:
+    async def one(given: AuditRequest, picture: Callable[[], InputImage]) -> AuditResponse:
         # What holds no spatial question is refused before it waits for a turn.
         claim = service.auditor.graph.parse(given.question)
         # Decoding takes its time: in a thread, nobody else waits for it.
-        (found,) = await verdicts([Case(await asyncio.to_thread(picture), given.question, given.answer, claim)])
+        (found,) = await verdicts([_case(given, claim, await asyncio.to_thread(picture), service)])
         if isinstance(found, ErrorResponse):
             raise RecapError(found.error)
         return found
@@ -94,9 +95,11 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
             raise RecapError(f"audits: at most {limits.pictures} different pictures in one request")
         opened = {text: await asyncio.to_thread(_picture, text, limits) for text in pictures}
         prepared = [_prepared(each, opened[each.image], service) for each in given.audits]
-        cases = [each for each in prepared if isinstance(each, Case)]
+        cases = [each for each in prepared if isinstance(each, AuditCase)]
         found = iter(await verdicts(cases) if cases else [])
-        return BatchResponse(verdicts=[next(found) if isinstance(each, Case) else refusal(each) for each in prepared])
+        return BatchResponse(
+            verdicts=[next(found) if isinstance(each, AuditCase) else refusal(each) for each in prepared]
+        )
 
 
 def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics) -> None:
@@ -162,18 +165,22 @@ async def _uploaded(request: Request, limits: Limits) -> tuple[AuditRequest, byt
     return AuditRequest.model_validate({"image": "form", **fields}), data
 
 
-def _picture(text: str, limits: Limits) -> Shown | RecapError:
+def _picture(text: str, limits: Limits) -> InputImage | RecapError:
     try:
         return picture_from_text(text, limits)
     except RecapError as error:
         return error
 
 
-def _prepared(given: AuditRequest, picture: Shown | RecapError, service: Service) -> Case | RecapError:
+def _case(given: AuditRequest, claim: Claim, picture: InputImage, service: Service) -> AuditCase:
+    return AuditCase.of(picture.image, given.question, given.answer, service.auditor.graph, claim, picture.name)
+
+
+def _prepared(given: AuditRequest, picture: InputImage | RecapError, service: Service) -> AuditCase | RecapError:
     if isinstance(picture, RecapError):
         return picture
     try:
-        return Case(picture, given.question, given.answer, service.auditor.graph.parse(given.question))
+        return _case(given, service.auditor.graph.parse(given.question), picture, service)
     except RecapError as error:
         return error
 

@@ -6,17 +6,13 @@ import asyncio
 import contextlib
 import hmac
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+import re
 from urllib.parse import urlsplit
 
-from recap.server.service import Service
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from recap.server.service import Service
 
 HEADERS = {
     "content-security-policy": (
@@ -31,129 +27,119 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cache-control": "no-store",
 }
-PAGE_FILES = "/page/"
+PAGE_FILES = "/page"
 DRAIN_SECONDS, DRAIN_BYTES = 2.0, 64 << 20
 """how much of a refused body is read, and thrown away"""
 OPEN = ("/healthz", "/readyz", "/")
 """asked by machines that have no token, and telling nothing; and the page, which then asks its visitor for one"""
 
 
-class Gate:
-    """Token, body size and body time, judged before the application sees a request."""
+class _RefusedError(Exception):
+    def __init__(self, status: int, why: str, **headers: str) -> None:
+        self.status, self.why, self.headers = status, why, headers
 
-    def __init__(self, app: App, service: Service) -> None:
-        self.app, self.limits, self.token, self.leaving = app, service.limits, service.token, service.leaving
-        self.hosts = service.hosts
+
+class _DisconnectedError(Exception):
+    pass
+
+
+class SecurityMiddleware:
+    """Host, token, body size and body time are checked before the application sees a request."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One connection."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = {name.lower(): value for name, value in scope["headers"]}
 
-        async def dressed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                have = {name.lower() for name, _ in message["headers"]}
-                more = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in have]
-                if self.leaving.is_set() and b"connection" not in have:
-                    more.append((b"connection", b"close"))  # or the caller's next request runs into a closed door
-                message = {**message, "headers": [*message["headers"], *more]}
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                if self.service.leaving.is_set():
+                    headers.setdefault("connection", "close")  # or the caller's next request meets a closed port
             await send(message)
 
-        if not self._meant_for_us(headers):
-            await _refuse(
-                receive, dressed, 421, "the Host header names another machine (recap serve --allow-host NAME)"
-            )
-            return
-        if not self._allowed(scope, headers):
-            await _refuse(
-                receive, dressed, 401, "a token is required: Authorization: Bearer …", ("www-authenticate", "Bearer")
-            )
-            return
         try:
-            stated = headers.get(b"content-length", b"0")
-            body = await asyncio.wait_for(self._body(stated, receive), self.limits.body_seconds)
+            headers = Headers(scope=scope)
+            self._check_host(headers)
+            self._check_token(scope["path"], headers)
+            body = await self._body(headers, receive)
+        except _RefusedError as refused:
+            await _refuse(receive, send_with_headers, refused)
+        except _DisconnectedError:
+            return
+        else:
+            await self.app(scope, _replayed(body, receive), send_with_headers)
+
+    def _check_host(self, headers: Headers) -> None:
+        """A stranger's page may call its own name by our address, and would then read what we answer.
+
+        Starlette's TrustedHostMiddleware answers 400 in plain text, and takes no IPv6 address.
+        """
+        if self.service.hosts is None:
+            return
+        with contextlib.suppress(ValueError):
+            if urlsplit("//" + headers.get("host", "")).hostname in self.service.hosts:
+                return
+        raise _RefusedError(421, "the Host header names another machine (recap serve --allow-host NAME)")
+
+    def _check_token(self, path: str, headers: Headers) -> None:
+        token = self.service.token
+        if token is None or path in OPEN or path.startswith(f"{PAGE_FILES}/"):
+            return
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
+            raise _RefusedError(401, "a token is required: Authorization: Bearer …", **{"www-authenticate": "Bearer"})
+
+    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+        limits = self.service.limits
+        too_large = _RefusedError(413, f"the body may have at most {limits.body_bytes >> 20} MiB")
+        stated = headers.get("content-length", "0")
+        if not re.fullmatch(r"[0-9]{1,15}", stated) or int(stated) > limits.body_bytes:
+            raise too_large
+        body = bytearray()
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise _DisconnectedError
+                    body += message.get("body", b"")
+                    if len(body) > limits.body_bytes:
+                        raise too_large
+                    if not message.get("more_body", False):
+                        return bytes(body)
         except TimeoutError:
-            await _refuse(receive, dressed, 408, "the body did not arrive in time")
-            return
-        except _TooLargeError:
-            await _refuse(receive, dressed, 413, f"the body may have at most {self.limits.body_bytes >> 20} MiB")
-            return
-        except _GoneError:
-            return
-        await self.app(scope, _replayed(body, receive), dressed)
-
-    def _meant_for_us(self, headers: dict[bytes, bytes]) -> bool:
-        """A stranger's page may call its own name by our address, and would then read what we answer."""
-        if self.hosts is None:
-            return True
-        try:
-            return urlsplit("//" + headers.get(b"host", b"").decode("latin-1")).hostname in self.hosts
-        except ValueError:
-            return False
-
-    def _allowed(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
-        if self.token is None or scope["path"] in OPEN or scope["path"].startswith(PAGE_FILES):
-            return True
-        kind, _, given = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
-        return kind.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self.token.encode())
-
-    async def _body(self, stated: bytes, receive: Receive) -> bytes:
-        if not stated.isdigit() or int(stated) > self.limits.body_bytes:
-            raise _TooLargeError
-        parts: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise _GoneError
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self.limits.body_bytes:
-                raise _TooLargeError
-            if not message.get("more_body", False):
-                return b"".join(parts)
-
-
-class _TooLargeError(Exception):
-    pass
-
-
-class _GoneError(Exception):
-    pass
+            raise _RefusedError(408, "the body did not arrive in time") from None
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
     """The body as one message; after it, whatever the connection has to say."""
-    given = False
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def once() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
+    async def replay() -> Message:
+        return messages.pop() if messages else await receive()
 
-    return once
+    return replay
 
 
-async def _refuse(receive: Receive, send: Send, status: int, why: str, *headers: tuple[str, str]) -> None:
-    body = json.dumps({"error": why}).encode()
-    told = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close"), *headers]
-    encoded = [(name.encode(), value.encode()) for name, value in told]
-    await send({"type": "http.response.start", "status": status, "headers": encoded})
+async def _refuse(receive: Receive, send: Send, refused: _RefusedError) -> None:
+    body = json.dumps({"error": refused.why}).encode()
+    start: Message = {"type": "http.response.start", "status": refused.status, "headers": []}
+    fixed = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
+    MutableHeaders(scope=start).update(fixed | refused.headers)
+    await send(start)
     await send({"type": "http.response.body", "body": body, "more_body": True})
-    # Hanging up on someone who still sends resets the line, and the answer with it: some of the rest is let in.
+    # Hanging up on someone who still sends resets the connection, and the answer is lost: some of the rest is read.
     with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(_drained(receive), DRAIN_SECONDS)
+        async with asyncio.timeout(DRAIN_SECONDS):
+            size, more = 0, True
+            while more and size < DRAIN_BYTES:
+                message = await receive()
+                size += len(message.get("body", b""))
+                more = message.get("more_body", False)
     await send({"type": "http.response.body", "body": b""})
-
-
-async def _drained(receive: Receive) -> None:
-    size = 0
-    while size < DRAIN_BYTES:
-        message = await receive()
-        size += len(message.get("body", b""))
-        if not message.get("more_body", False):
-            return

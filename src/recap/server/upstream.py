@@ -6,12 +6,11 @@ from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import contextmanager
 
 import httpx
+from starlette.types import Scope
 
 import recap
 from recap.errors import RecapError
 from recap.models.remote.address import Address, is_loopback
-from recap.server.limits import Limits
-from recap.server.security import Scope
 from recap.server.service import Service
 
 SENT = ("accept", "content-encoding", "content-type", "openai-organization", "openai-project", "x-request-id")
@@ -35,7 +34,7 @@ class Upstream:
 
     def __init__(self, root: str, service: Service) -> None:
         self.root, self.service = root, service
-        limits: Limits = service.limits
+        limits = service.limits
         self.most, self.seconds = limits.answer_bytes, limits.upstream_seconds
         self.client = httpx.AsyncClient(
             # Answers are read and passed on as they come, so they should come plain.
@@ -46,54 +45,53 @@ class Upstream:
         )
 
     async def close(self) -> None:
-        """Hang up."""
         await self.client.aclose()
 
     async def send(self, scope: Scope, path: str, body: bytes | None) -> httpx.Response:
         """The head of the answer to a caller's request; its body is still to be read, and it must be closed."""
         query = scope["query_string"].decode("latin-1")
         address = f"{self.root}{path}{'?' if query else ''}{query}"
-        headers = self._sent({name.decode("latin-1").lower(): value for name, value in scope["headers"]})
+        headers = self._headers({name.decode("latin-1").lower(): value for name, value in scope["headers"]})
         try:
             request = self.client.build_request(scope["method"], address, headers=headers, content=body)
         except httpx.InvalidURL:
             raise UpstreamError(400, "the query cannot be passed on") from None
-        with _told():
+        with _upstream_errors():
             return await self.client.send(request, stream=True)
 
-    def _sent(self, headers: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
+    def _headers(self, headers: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
         """The caller's headers that are the upstream's business. Our own token never is."""
-        sent = {name: headers[name] for name in SENT if name in headers}
+        kept = {name: headers[name] for name in SENT if name in headers}
         if self.service.upstream_key is not None:
-            sent["authorization"] = b"Bearer " + self.service.upstream_key.encode()
+            kept["authorization"] = b"Bearer " + self.service.upstream_key.encode()
         elif self.service.token is None and "authorization" in headers:
-            sent["authorization"] = headers["authorization"]
-        return [(name.encode(), value) for name, value in sent.items()]
+            kept["authorization"] = headers["authorization"]
+        return [(name.encode(), value) for name, value in kept.items()]
 
     async def whole(self, answer: httpx.Response) -> bytes:
         """The whole body, if it is not too long."""
-        found = bytearray()
+        body = bytearray()
         async for chunk in self.chunks(answer):
-            found += chunk
-            if len(found) > self.most:
+            body += chunk
+            if len(body) > self.most:
                 raise UpstreamError(502, f"the upstream's answer has more than {self.most >> 20} MiB")
-        return bytes(found)
+        return bytes(body)
 
     async def chunks(self, answer: httpx.Response) -> AsyncGenerator[bytes]:
         """The body as it comes."""
-        with _told():
+        with _upstream_errors():
             async for chunk in answer.aiter_bytes():
                 yield chunk
 
 
-def returned(answer: httpx.Response) -> dict[str, str]:
+def returned_headers(answer: httpx.Response) -> dict[str, str]:
     """The upstream's headers that a caller gets to see."""
-    found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers.raw}
-    return {name: value for name, value in found.items() if name in RETURNED or name.startswith(RATES)}
+    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers.raw}
+    return {name: value for name, value in headers.items() if name in RETURNED or name.startswith(RATES)}
 
 
 @contextmanager
-def _told() -> Generator[None]:
+def _upstream_errors() -> Generator[None]:
     """What can go wrong on the way, in words that name no address."""
     try:
         yield

@@ -42,7 +42,7 @@ class Store:
             self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             for setting in SETTINGS:
                 self._db.execute(f"PRAGMA {setting}")
-            self._claim()
+            self._check_and_create()
         except sqlite3.Error as error:
             raise RecapError(f"{self.path}: cannot open the store: {error}") from None
 
@@ -55,7 +55,6 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
         self._db.close()
 
     def __len__(self) -> int:
@@ -64,20 +63,20 @@ class Store:
     def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
         """The margins that are there."""
         wanted = list(dict.fromkeys(keys))
-        found: dict[bytes, float] = {}
+        margins: dict[bytes, float] = {}
         for start in range(0, len(wanted), AT_ONCE):
             some = wanted[start : start + AT_ONCE]
             marks = ",".join("?" * len(some))
             with self._lock:
                 query = f"SELECT key, margin FROM margins WHERE key IN ({marks})"
-                found.update(self._db.execute(query, some).fetchall())
-        return found
+                margins.update(self._db.execute(query, some).fetchall())
+        return margins
 
     def put(self, margins: Mapping[bytes, float], pictures: Mapping[str, str] | None = None) -> None:
-        """Keep a batch, whole. A margin that is there already stays as it is: the first word stands.
+        """Keep a batch, whole. A margin that is there already stays as it is.
 
-        `pictures` says what the pixels of its pictures are called, by stamp, so that a run that finds all margins need
-        not open them.
+        `pictures` holds the digests of its pictures' pixels by stamp, so that a run that finds all margins need not
+        open them.
         """
         with self._lock:
             try:
@@ -91,35 +90,35 @@ class Store:
                 raise RecapError(f"{self.path}: cannot write to the store: {error}") from None
 
     def remember_model(self, digest: str, identity: str) -> None:
-        """Say once, in words, who stands behind a digest."""
-        self._remember("INSERT OR IGNORE INTO models VALUES (?, ?)", (digest, identity))
+        """Keep what a model's digest stands for, in words."""
+        self._insert("INSERT OR IGNORE INTO models VALUES (?, ?)", (digest, identity))
 
     def pixels_of(self, stamp: str) -> str | None:
-        """The name of a picture's pixels, if the picture was seen before."""
-        found = self._ask("SELECT pixels FROM pictures WHERE stamp = ?", stamp)
-        return None if found is None else str(found[0])
+        """The digest of a picture's pixels, if the picture was seen before."""
+        row = self._query("SELECT pixels FROM pictures WHERE stamp = ?", stamp)
+        return None if row is None else str(row[0])
 
     def remember_run(self, job: str, probes: int, seconds: float) -> None:
-        """Keep how long computing a job's margins took; what was said first stands."""
-        self._remember("INSERT OR IGNORE INTO runs VALUES (?, ?, ?)", (job, probes, seconds))
+        """Keep how long computing a job's margins took, the first time."""
+        self._insert("INSERT OR IGNORE INTO runs VALUES (?, ?, ?)", (job, probes, seconds))
 
     def run_of(self, job: str) -> tuple[int, float] | None:
         """Probes computed for a job, and the seconds that took; None if it was never run here."""
-        found = self._ask("SELECT probes, seconds FROM runs WHERE job = ?", job)
-        return None if found is None else (int(found[0]), float(found[1]))
+        row = self._query("SELECT probes, seconds FROM runs WHERE job = ?", job)
+        return None if row is None else (int(row[0]), float(row[1]))
 
-    def _remember(self, statement: str, values: tuple[object, ...]) -> None:
+    def _insert(self, statement: str, values: tuple[object, ...]) -> None:
         with self._lock:
             try:
                 self._db.execute(statement, values)
             except sqlite3.Error as error:
                 raise RecapError(f"{self.path}: cannot write to the store: {error}") from None
 
-    def _ask(self, query: str, value: str) -> tuple[Any, ...] | None:
+    def _query(self, query: str, value: str) -> tuple[Any, ...] | None:
         with self._lock:
             return self._db.execute(query, (value,)).fetchone()
 
-    def _claim(self) -> None:
+    def _check_and_create(self) -> None:
         mark = int(self._db.execute("PRAGMA application_id").fetchone()[0])
         tables = int(self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
         if mark != APPLICATION and tables:

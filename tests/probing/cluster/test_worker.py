@@ -14,7 +14,7 @@ from recap.claims import default_graph
 from recap.errors import RecapError
 from recap.images import image_stamp
 from recap.models.local import LocalModel
-from recap.probing import Item, Job, LocalEngine, plan_job
+from recap.probing import Item, LocalEngine, ProbingJob, plan_job
 from recap.probing.batch import KnownMargins, Lookup
 from recap.probing.cluster.worker import Worker, WorkerError, WorkerIdentity, WorkerInfo, WorkerResult
 from recap.store import Store
@@ -33,7 +33,7 @@ def worker(checkpoint: Path) -> Worker:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Job:
+def job(tmp_path: Path) -> ProbingJob:
     save_dataset(tmp_path, 4)
     graph = default_graph()
     items = [
@@ -44,14 +44,14 @@ def job(tmp_path: Path) -> Job:
     return plan_job(items, "cal", lambda _, n: 100, 300, graph, locate=lambda image: str(tmp_path / image))
 
 
-def result(worker: Worker, job: Job, number: int, known: KnownMargins) -> WorkerResult:
+def result(worker: Worker, job: ProbingJob, number: int, known: KnownMargins) -> WorkerResult:
     work = pickle.dumps((job.batches[number], known))
     found = pickle.loads(worker({"number": number, "work": work})["result"])
     assert isinstance(found, WorkerResult)
     return found
 
 
-def test_what_workers_find_is_what_one_process_stores(worker: Worker, checkpoint: Path, job: Job) -> None:
+def test_what_workers_find_is_what_one_process_stores(worker: Worker, checkpoint: Path, job: ProbingJob) -> None:
     with Store(":memory:") as store:
         here = LocalEngine(small(str(checkpoint))).run(job, store)
         found = [result(worker, job, number, KnownMargins()).result for number in range(len(job.batches))]
@@ -62,7 +62,7 @@ def test_what_workers_find_is_what_one_process_stores(worker: Worker, checkpoint
     assert sum(each.forwards for each in found) == here.forwards == len(job.batches)
 
 
-def test_what_is_known_is_sent_along_and_not_asked_again(worker: Worker, checkpoint: Path, job: Job) -> None:
+def test_what_is_known_is_sent_along_and_not_asked_again(worker: Worker, checkpoint: Path, job: ProbingJob) -> None:
     engine = LocalEngine(small(str(checkpoint)))
     with Store(":memory:") as store:
         engine.run(job, store)
@@ -77,7 +77,7 @@ def test_what_is_known_is_sent_along_and_not_asked_again(worker: Worker, checkpo
         assert (told.fresh, told.forwards, told.margins) == (True, 1, whole.margins)
 
 
-def test_a_worker_says_who_it_is_and_what_loading_said(checkpoint: Path, job: Job) -> None:
+def test_a_worker_says_who_it_is_and_what_loading_said(checkpoint: Path, job: ProbingJob) -> None:
     def load() -> LocalModel:
         print("recap: scored plainly", file=sys.stderr)
         return small(str(checkpoint))
@@ -91,7 +91,7 @@ def test_a_worker_says_who_it_is_and_what_loading_said(checkpoint: Path, job: Jo
     assert worker.size((64, 48), 3) == small(str(checkpoint)).size((64, 48), 3)
 
 
-def test_what_goes_wrong_is_told_in_one_line(checkpoint: Path, job: Job) -> None:
+def test_what_goes_wrong_is_told_in_one_line(checkpoint: Path, job: ProbingJob) -> None:
     def nothing() -> LocalModel:
         raise RecapError("no/such/model: cannot load the model")
 

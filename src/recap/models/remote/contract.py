@@ -2,65 +2,69 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 from recap.errors import RecapError
 
+if TYPE_CHECKING:
+    from recap.models.remote.client import Client
+
 SAMPLE = "Is the mug to the left of the laptop?"
-"""the question that a server is tried with; the same as the local engine resolves its answers behind"""
+"""the question of the handshake; the same as the local engine resolves its answers behind"""
 
 
-class UnreadableError(Exception):
-    """An answer came that is not what was asked for. It is asked for again a few times, and never guessed at."""
+class InvalidReplyError(Exception):
+    """A reply that is not what was asked for. The query is sent again a few times; nothing is guessed."""
 
 
 class RefusedError(RecapError):
-    """The server understood, and says no: asking the same again changes nothing."""
+    """The server understood, and refuses: sending the same again changes nothing."""
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A picture as it travels: a lossless PNG in base64, and a name that is the digest of what is seen."""
+class EncodedImage:
+    """A picture as it is sent: a lossless PNG in base64, and a name that is the digest of what is seen."""
 
     base64: str
     name: str
 
     @property
     def uri(self) -> str:
-        """The picture inside an address, as OpenAI-compatible servers take it."""
+        """As a data: URL, as OpenAI-compatible servers take it."""
         return f"data:image/png;base64,{self.base64}"
 
 
 @dataclass(frozen=True)
-class Ask:
-    """One request: which token comes next behind a question, and behind the part of the answer that is said already."""
+class Query:
+    """One request: which token comes next behind a question, and behind the beginning of its answer."""
 
     question: str
-    picture: Picture | None
-    ids: tuple[int, ...]
+    image: EncodedImage | None = None
+    ids: tuple[int, ...] = ()
     """tokens whose log-probabilities are wanted"""
-    said: str = ""
+    prefix: str = ""
     """how the answer begins, where an answer is several tokens"""
     by_name: bool = False
     """the server has seen the picture: name it only"""
 
 
 @dataclass(frozen=True)
-class Said:
-    """What came back."""
+class Reply:
+    """The log-probabilities that were asked for."""
 
     logprobs: Mapping[int, float]
     prompt_tokens: int | None
     """how long the prompt was, picture included, if the server says"""
-    who: str
-    """what the answer says of who gave it; it may not change while a model is in use"""
+    source: str
+    """what the reply says of who gave it; it may not change while a model is in use"""
 
 
 @dataclass(frozen=True)
-class About:
-    """Who a server says it is."""
+class ServerInfo:
+    """What a server says of itself."""
 
     version: str
     name: str
@@ -71,43 +75,51 @@ class About:
 
 
 @dataclass(frozen=True)
-class Chat:
+class ChatPrompt:
     """The prompt that a server makes of a question without a picture, up to where the answer begins."""
 
     ids: list[int]
     text: str | None
-    """None where the server cannot say it"""
+    """None where the server does not show it"""
     special: bool = False
     """whether special tokens are added when the text becomes ids"""
 
 
-class Backend(Protocol):
+class Backend(ABC):
     """A kind of server. Everything else (retries, answers, checks, batches) is the same for all of them."""
 
     kind: ClassVar[str]
-    names_pictures: ClassVar[bool]
+    names_pictures: ClassVar[bool] = False
     """whether a picture that was sent once can be named afterwards"""
     longest_setting: ClassVar[str]
     """the server's own setting for how long a prompt may be"""
     advice: ClassVar[tuple[tuple[str, str], ...]]
     """what refusals look like (a pattern), and what to change"""
 
-    async def about(self) -> About:
-        """Who is there."""
-        ...
+    def __init__(self, client: Client, name: str | None, template: str | None = None) -> None:
+        self.client, self.name, self.template_path = client, name, template
 
-    async def chat(self, question: str) -> Chat:
+    @staticmethod
+    @abstractmethod
+    async def detect(client: Client) -> bool:
+        """Whether a server is of this kind."""
+
+    @abstractmethod
+    async def info(self) -> ServerInfo:
+        """Which model is served. It comes before everything else."""
+
+    @abstractmethod
+    async def chat_prompt(self, question: str) -> ChatPrompt:
         """The prompt that the server makes of a question."""
-        ...
 
-    async def continued(self, question: str, said: str) -> list[int]:
+    @abstractmethod
+    async def continued(self, question: str, prefix: str) -> list[int]:
         """Token ids of that prompt with the beginning of an answer behind it."""
-        ...
 
+    @abstractmethod
     async def tokens(self, text: str, special: bool = False) -> list[int]:
         """Token ids of a text."""
-        ...
 
-    async def ask(self, ask: Ask) -> Said:
+    @abstractmethod
+    async def ask(self, query: Query) -> Reply:
         """The log-probabilities of exactly the tokens that were asked for."""
-        ...

@@ -1,4 +1,4 @@
-"""What can go wrong on the wire, in words that say what to do."""
+"""What can go wrong between client and server, in words that say what to do."""
 
 from __future__ import annotations
 
@@ -17,44 +17,46 @@ BUSY = {408, 425, 429, 502, 503, 504, 529}
 """statuses of a server, or of something before it, that may answer later"""
 
 
-class TroubleError(Exception):
+class TransientError(Exception):
     """A request that may work if it is sent again."""
 
-    def __init__(self, why: str, *, gone: bool = False, after: float | None = None, finite: bool = False) -> None:
+    def __init__(
+        self, why: str, *, disconnected: bool = False, retry_after: float | None = None, limited: bool = False
+    ) -> None:
         super().__init__(why)
-        self.gone = gone
+        self.disconnected = disconnected
         """the connection failed: the user is told that we wait"""
-        self.after = after
+        self.retry_after = retry_after
         """seconds that the server asks us to wait"""
-        self.finite = finite
+        self.limited = limited
         """an answer did come: it is asked for only so many times"""
 
 
-def judged(
+def status_error(
     status: int, headers: httpx.Headers, text: str, path: str, *, keyed: bool, advice: Sequence[tuple[str, str]]
-) -> TroubleError | RefusedError:
+) -> TransientError | RefusedError:
     """What a status other than 200 means: try again, or not. `advice` knows the refusals of this kind of server."""
     why = _message(text)
-    told = f"{status}: {why}" if why else str(status)
+    detail = f"{status}: {why}" if why else str(status)
     if status in BUSY:
-        return TroubleError(f"the server is busy ({told})", after=_retry_after(headers))
+        return TransientError(f"the server is busy ({detail})", retry_after=_retry_after(headers))
     if status >= 500:
-        return TroubleError(f"the server failed ({told})", finite=True)
+        return TransientError(f"the server failed ({detail})", limited=True)
     if status in (401, 403):
-        had = "refuses the key from the environment" if keyed else "wants a key: set RECAP_API_KEY"
-        return RefusedError(f"the server {had} ({status})")
+        refuses = "refuses the key from the environment" if keyed else "wants a key: set RECAP_API_KEY"
+        return RefusedError(f"the server {refuses} ({status})")
     if 300 <= status < 400:
         return RefusedError(f"the server sends elsewhere ({status}): give the address it means")
     for pattern, change in advice:
         if re.search(pattern, why, re.IGNORECASE):
             return RefusedError(f"{change} ({why})")
     if status in (404, 405):
-        return RefusedError(f"there is no {path} here ({told})")
-    return RefusedError(f"the server refuses {path} ({told})")
+        return RefusedError(f"there is no {path} here ({detail})")
+    return RefusedError(f"the server refuses {path} ({detail})")
 
 
-def broken(error: httpx.HTTPError) -> str:
-    """What broke, in words without addresses or headers."""
+def connection_error(error: httpx.HTTPError) -> str:
+    """Why a connection failed, in words without addresses or headers."""
     if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
         why = str(error).lower()
         if "name or service not known" in why or "name resolution" in why or "nodename" in why:
@@ -82,11 +84,11 @@ def _retry_after(headers: httpx.Headers) -> float | None:
 def _message(text: str) -> str:
     """The server's own words, short: `{"error": {"message": …}}`, `{"message": …}`, `{"detail": …}` or plain."""
     try:
-        found: Any = json.loads(text)
-        while isinstance(found, dict):
-            inner = cast(dict[str, Any], found)
-            found = next((inner[name] for name in ("error", "message", "detail") if name in inner), "")
-        text = found if isinstance(found, str) else json.dumps(found)
+        value: Any = json.loads(text)
+        while isinstance(value, dict):
+            inner = cast(dict[str, Any], value)
+            value = next((inner[name] for name in ("error", "message", "detail") if name in inner), "")
+        text = value if isinstance(value, str) else json.dumps(value)
     except ValueError:
         text = "" if "<html" in text.lower() else text
     flat = " ".join(text.split())

@@ -5,11 +5,13 @@ Written from llama.cpp's documentation; not run against the real server.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
-from recap.errors import RecapError
-from recap.models.remote.client import Wire
-from recap.models.remote.contract import About, Ask, Chat, RefusedError, Said, UnreadableError
+from pydantic import AliasPath, Field
+
+from recap.models.remote.client import Client
+from recap.models.remote.contract import Backend, ChatPrompt, InvalidReplyError, Query, Reply, ServerInfo
 from recap.models.remote.responses import Document, Models, Tokens, logprobs_of
 
 MARKER = "<__media__>"
@@ -18,108 +20,93 @@ PROBS = (64, 4096, 1 << 18)
 """how many of the likeliest tokens are asked for, until the answers' are among them; the last is every token"""
 
 
-class LlamaCpp:
+class LlamaCpp(Backend):
     """llama-server."""
 
     kind: ClassVar[str] = "llama.cpp"
-    names_pictures: ClassVar[bool] = False
     longest_setting: ClassVar[str] = "--ctx-size"
     advice: ClassVar[tuple[tuple[str, str], ...]] = (
         (r"exceeds? the available context size|context size",
          "the prompt is longer than the server takes: start llama-server with a larger --ctx-size"),
         (r"multimodal|mmproj|image input", "the model takes no pictures: start llama-server with --mmproj"),
     )  # fmt: skip
-
-    def __init__(self, wire: Wire, name: str | None) -> None:
-        self.wire, self.name, self._marker = wire, name, MARKER
+    _marker = MARKER
 
     @staticmethod
-    async def here(wire: Wire) -> bool:
-        """Whether this is llama.cpp: it shows its generation settings."""
-        return await wire.get("/props", lambda found: "default_generation_settings" in found)
+    async def detect(client: Client) -> bool:
+        return await client.get("/props", lambda answer: "default_generation_settings" in answer)
 
-    async def about(self) -> About:
+    async def info(self) -> ServerInfo:
         """The build, and the model's file."""
-        props = await self.wire.get("/props", _Props.model_validate)
+        props = await self.client.get("/props", _Props.model_validate)
         if props.modalities is not None and not props.modalities.get("vision"):
-            raise RefusedError(f"{self.wire.address}: the model takes no pictures: start llama-server with --mmproj")
-        model = (await self.wire.get("/v1/models", Models.model_validate)).named(self.wire.address, self.name)
+            raise self.client.refusal("the model takes no pictures: start llama-server with --mmproj")
+        model = (await self.client.get("/v1/models", Models.model_validate)).named(self.client, self.name)
         self.name, self._marker = model.id, props.media_marker
         root = f"{props.model_path or model.id}, {(model.meta or {}).get('size', 'unknown')} bytes"
-        return About(props.build_info, model.id, root, props.default_generation_settings.n_ctx)
+        return ServerInfo(props.build_info, model.id, root, props.n_ctx)
 
-    async def chat(self, question: str) -> Chat:
+    async def chat_prompt(self, question: str) -> ChatPrompt:
         """The server's own template; a beginning-of-text token is added by the server, where the model has one."""
-        text = await self._prompt(Ask(question, None, ()))
-        return Chat(await self.tokens(text, True), text, True)
+        text = await self._prompt(Query(question))
+        return ChatPrompt(await self.tokens(text, True), text, True)
 
-    async def continued(self, question: str, said: str) -> list[int]:
-        """The prompt is text, so an answer is begun by writing it behind."""
-        return await self.tokens(await self._prompt(Ask(question, None, (), said)), True)
+    async def continued(self, question: str, prefix: str) -> list[int]:
+        return await self.tokens(await self._prompt(Query(question, prefix=prefix)), True)
 
     async def tokens(self, text: str, special: bool = False) -> list[int]:
-        """The server's tokenizer."""
         body = {"content": text, "add_special": special, "parse_special": True}
-        return (await self.wire.post("/tokenize", body, Tokens.model_validate)).tokens
+        return (await self.client.post("/tokenize", body, Tokens.model_validate)).tokens
 
-    async def ask(self, ask: Ask) -> Said:
+    async def ask(self, query: Query) -> Reply:
         """The likeliest tokens behind the prompt, and more of them where an answer is not among them."""
-        prompt: Any = await self._prompt(ask)
-        if ask.picture is not None:
-            prompt = {"prompt_string": prompt, "multimodal_data": [ask.picture.base64]}
+        prompt: Any = await self._prompt(query)
+        if query.image is not None:
+            prompt = {"prompt_string": prompt, "multimodal_data": [query.image.base64]}
         body = {"prompt": prompt, "n_predict": 1, "temperature": -1, "cache_prompt": True, "post_sampling_probs": False}
         for probs in PROBS:
+            read = partial(self._read, query, probs)
+            reply = await self.client.post("/completion", body | {"n_probs": probs}, read)
+            if reply is not None:
+                return reply
+        raise self.client.refusal("the answers' tokens are not among those that the server gives")
 
-            def read(answer: Any, probs: int = probs) -> Said | None:
-                return _read(answer, ask, probs, str(self.wire.address))
+    def _read(self, query: Query, probs: int, answer: Any) -> Reply | None:
+        """None where an answer's token is less likely than those that came, and more of them can be asked for."""
+        completion = _Completion.model_validate(answer)
+        if completion.truncated:
+            raise self.client.refusal("the prompt was cut off: start llama-server with a larger --ctx-size")
+        pairs = [(each.id, each.logprob) for each in completion.top_logprobs]
+        if not pairs:
+            raise InvalidReplyError("the server gives no log-probabilities: llama-server does (n_probs)")
+        if len(pairs) >= probs and not set(query.ids) <= {token for token, _ in pairs}:
+            return None
+        return Reply(logprobs_of(pairs, query.ids), completion.tokens_evaluated, str(completion.model))
 
-            said = await self.wire.post("/completion", body | {"n_probs": probs}, read)
-            if said is not None:
-                return said
-        raise RecapError(f"{self.wire.address}: the answers' tokens are not among those that the server gives")
-
-    async def _prompt(self, ask: Ask) -> str:
-        content = [{"type": "text", "text": text} for text in (self._marker, ask.question)]
-        messages = [{"role": "user", "content": content if ask.picture is not None else content[1:]}]
-        return await self.wire.post("/apply-template", {"messages": messages}, lambda a: str(a["prompt"])) + ask.said
-
-
-class _Settings(Document):
-    n_ctx: int | None = None
+    async def _prompt(self, query: Query) -> str:
+        content = [{"type": "text", "text": text} for text in (self._marker, query.question)]
+        messages = [{"role": "user", "content": content if query.image is not None else content[1:]}]
+        prompt = await self.client.post("/apply-template", {"messages": messages}, lambda answer: str(answer["prompt"]))
+        return prompt + query.prefix
 
 
 class _Props(Document):
-    default_generation_settings: _Settings
+    n_ctx: int | None = Field(None, validation_alias=AliasPath("default_generation_settings", "n_ctx"))
     modalities: dict[str, bool] | None = None
     media_marker: str = MARKER
     model_path: str | None = None
     build_info: str = "of unknown version"
 
 
-class _Likely(Document):
+class _Logprob(Document):
     id: int
     logprob: float
 
 
-class _Place(Document):
-    top_logprobs: tuple[_Likely, ...] = ()
-
-
-class _Completed(Document):
-    completion_probabilities: tuple[_Place, ...] = ()
+class _Completion(Document):
+    top_logprobs: tuple[_Logprob, ...] = Field(
+        (), validation_alias=AliasPath("completion_probabilities", 0, "top_logprobs")
+    )
     model: str | None = None
     tokens_evaluated: int | None = None
     truncated: bool = False
-
-
-def _read(answer: Any, ask: Ask, probs: int, where: str) -> Said | None:
-    """None where an answer's token is less likely than those that came, and more of them can be asked for."""
-    found = _Completed.model_validate(answer)
-    if found.truncated:
-        raise RefusedError(f"{where}: the prompt was cut off: start llama-server with a larger --ctx-size")
-    if not found.completion_probabilities:
-        raise UnreadableError("the server gives no log-probabilities: llama-server does (n_probs)")
-    pairs = [(each.id, each.logprob) for each in found.completion_probabilities[0].top_logprobs]
-    if len(pairs) >= probs and not set(ask.ids) <= {token for token, _ in pairs}:
-        return None
-    return Said(logprobs_of(pairs, ask.ids), found.tokens_evaluated, str(found.model))

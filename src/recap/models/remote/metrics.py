@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import httpx
 
+from recap.errors import RecapError
 from recap.models.remote.address import api_key, is_loopback, parse_address
-
-COUNTER = r"^vllm:prefix_cache_{}(?:_total)?(?:\{{[^}}]*\}})? (\S+)$"
 
 
 @dataclass(frozen=True)
@@ -19,29 +17,29 @@ class PrefixCache:
     queries: float
     hits: float
 
-    def since(self, before: PrefixCache) -> PrefixCache:
-        """What happened in between."""
-        return PrefixCache(self.queries - before.queries, self.hits - before.hits)
-
-    @property
-    def share(self) -> float:
-        """Of the prompt tokens, how many came from the cache."""
-        return self.hits / self.queries if self.queries else 0.0
+    def share_since(self, before: PrefixCache) -> float:
+        """Of the prompt tokens since then, how many came from the cache."""
+        queries = self.queries - before.queries
+        return (self.hits - before.hits) / queries if queries else 0.0
 
 
 def prefix_cache(address: str) -> PrefixCache | None:
-    """The counters now; None where the server shows none."""
+    """The counters now, over all engines of the server; None where it shows none."""
+    try:
+        from prometheus_client.parser import text_string_to_metric_families
+    except ImportError:
+        needs = "its prefix cache is read with pip install 'recap-vlm[server]'"
+        raise RecapError(f"prometheus_client is not installed: {needs}") from None
     where, key = parse_address(address), api_key()
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
         answer = httpx.get(f"{where.root}/metrics", headers=headers, timeout=10, trust_env=not is_loopback(where))
-    except httpx.HTTPError:
+        answer.raise_for_status()
+        families = {family.name: family for family in text_string_to_metric_families(answer.text)}
+        queries, hits = (
+            sum(sample.value for sample in families[name].samples if sample.name != f"{name}_created")
+            for name in ("vllm:prefix_cache_queries", "vllm:prefix_cache_hits")
+        )
+    except (httpx.HTTPError, ValueError, KeyError):
         return None
-    found = [_sum(answer.text, name) for name in ("queries", "hits")] if answer.status_code == 200 else [None, None]
-    return None if found[0] is None or found[1] is None else PrefixCache(found[0], found[1])
-
-
-def _sum(text: str, name: str) -> float | None:
-    """A counter over all engines of the server."""
-    values = [float(value) for value in re.findall(COUNTER.format(name), text, re.MULTILINE)]
-    return sum(values) if values else None
+    return PrefixCache(queries, hits)

@@ -3,47 +3,56 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
+import threading
 import time
 import weakref
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+
+from recap.errors import RecapError, did_you_mean
 from recap.models.contract import ANSWERS, Identity, Request
 from recap.models.remote.address import api_key, parse_address
-from recap.models.remote.answers import Answers, resolve
-from recap.models.remote.backends import find_backend
-from recap.models.remote.client import Manners, Wire
-from recap.models.remote.contract import SAMPLE, Ask, Backend, Chat, Picture, RefusedError, Said
-from recap.models.remote.handshake import Tester, Trial, encode
-from recap.models.remote.loop import Loop
+from recap.models.remote.answers import resolve_answers
+from recap.models.remote.client import Client, ClientOptions
+from recap.models.remote.contract import SAMPLE, Backend, EncodedImage, Query, RefusedError, Reply
+from recap.models.remote.handshake import Handshake, HandshakeResult, encode
+from recap.models.remote.llamacpp import LlamaCpp
+from recap.models.remote.sglang import Sglang
+from recap.models.remote.vllm import Vllm
 
 T = TypeVar("T")
 
+BACKENDS: dict[str, type[Backend]] = {"llama.cpp": LlamaCpp, "sglang": Sglang, "vllm": Vllm}
+"""in the order in which they are tried: the more particular a sign, the earlier"""
 BATCH = 256
-"""requests in a batch: enough to keep the wire busy, and no more is lost to a kill; the same whatever the concurrency,
-so that a run that goes on with another finds its batches again"""
+"""requests in a batch: enough to keep the server busy, and no more is lost to a kill; the same whatever the
+concurrency, so that a run that goes on with another finds its batches again"""
 PER_MEGAPIXEL = 8
 """what a picture's pixels count beside its questions: batches of large pictures are smaller"""
 IDLE = 30.0
-"""after so many quiet seconds the server is asked again who it is: it may have been exchanged"""
+"""after so many quiet seconds the handshake is repeated: the server may have been exchanged"""
 FORGETFUL = 8
 """pictures in a row that the server no longer knew by name: from then on they are always sent"""
 
 
 class RemoteModel:
-    """Asks a server. Who it is, what the answers are and whether it sees is settled when it is loaded."""
+    """A served model. Who it is, what the answers are and whether it sees is settled when it is loaded."""
 
     def __init__(
-        self, loop: Loop, wire: Wire, backend: Backend, chat: Chat, answers: Answers, tester: Tester, trial: Trial
+        self, portal: BlockingPortal, stack: contextlib.ExitStack, handshake: Handshake, first: HandshakeResult
     ) -> None:
-        self.answers, self.trial = answers, trial
-        self._loop, self._wire, self._backend, self._chat, self._tester = loop, wire, backend, chat, tester
-        self._by_name, self._forgotten = trial.by_name, 0
-        self.close = weakref.finalize(self, _hang_up, loop, wire)
-        """hang up; happens by itself when the model is no longer used"""
+        self.answers, self.first = handshake.answers, first
+        self._portal, self._handshake, self._backend = portal, handshake, handshake.backend
+        self._client = self._backend.client
+        self._by_name, self._forgotten = first.by_name, 0
+        self.close = weakref.finalize(self, _close, stack, portal.call(threading.get_ident))
+        """close the connections; happens by itself when the model is no longer used"""
 
     @classmethod
     def load(
@@ -53,67 +62,56 @@ class RemoteModel:
         server: str | None = None,
         template: str | None = None,
         answers: tuple[str, str] = ANSWERS,
-        concurrency: int = Manners.concurrency,
-        timeout: float = Manners.timeout,
-        patience: float = Manners.patience,
-        pause: float = Manners.pause,
+        concurrency: int = ClientOptions.concurrency,
+        timeout: float = ClientOptions.timeout,
+        patience: float = ClientOptions.patience,
+        pause: float = ClientOptions.pause,
         say: Callable[[str], None] = lambda _: None,
     ) -> RemoteModel:
-        """The model at `http://host:port/v1#served-name`, tried before it is used.
+        """The model at `http://host:port/v1#served-name`, checked before it is used.
 
         `server` says what kind of server it is where that cannot be found out; `template` is where the checkpoint's
-        chat template lies, for servers that take no chat messages. The others are the fields of `Manners`.
+        chat template lies, for servers that take no chat messages. The others are the fields of `ClientOptions`.
         """
-        where, key = parse_address(address), api_key()
-        manners = Manners(concurrency, timeout, patience, pause)
-        loop = Loop()
-        wire = Wire(where, key, manners, say)
-        try:
-            return loop.run(cls._load(loop, wire, where.name, server, answers, template))
-        except BaseException:
-            _hang_up(loop, wire)
-            raise
+        where = parse_address(address)
+        client = Client(where, api_key(), ClientOptions(concurrency, timeout, patience, pause), say)
 
-    @classmethod
-    async def _load(
-        cls,
-        loop: Loop,
-        wire: Wire,
-        name: str | None,
-        server: str | None,
-        answers: tuple[str, str],
-        template: str | None,
-    ) -> RemoteModel:
-        backend = await find_backend(wire, name, server, template)
-        about = await backend.about()
-        chat = await backend.chat(SAMPLE)
-        found = await resolve(backend, chat, answers, str(wire.address))
-        tester = Tester(wire, backend, chat, found)
-        return cls(loop, wire, backend, chat, found, tester, await tester.first(about))
+        async def start() -> tuple[Handshake, HandshakeResult]:
+            backend = await _find_backend(client, where.name, server, template)
+            info = await backend.info()
+            prompt = await backend.chat_prompt(SAMPLE)
+            handshake = Handshake(backend, prompt, await resolve_answers(backend, prompt, answers))
+            return handshake, await handshake.run(info)
+
+        with contextlib.ExitStack() as stack:
+            # Requests run side by side in a thread of their own, whoever calls: a script, a notebook, a server.
+            portal = stack.enter_context(start_blocking_portal())
+            stack.callback(portal.call, client.close)
+            handshake, first = _run(portal, start())
+            return cls(portal, stack.pop_all(), handshake, first)
 
     @property
     def identity(self) -> Identity:
-        """Who speaks. Margins are stored under all that the server says of itself and the model, and under its address.
+        """Margins are stored under all that the server says of itself and the model, and under its address.
 
         Tables and policies carry name and checkpoint alone: a policy goes with the model, wherever it is served, and
         survives a newer server.
         """
-        about = self.trial.about
+        info = self.first.info
         return Identity(
-            name=about.name,
-            revision=_digest(about.root),
+            name=info.name,
+            revision=_digest(info.root),
             dtype="served",
             attention=self._backend.kind,
             scoring="served",
-            template=_digest(self._chat.ids, self.trial.picture_tokens)[:16],
+            template=_digest(self._handshake.prompt.ids, self.first.image_tokens)[:16],
             answers=(self.answers.yes, self.answers.no),
-            libraries=f"{self._backend.kind} {about.version} at {self._wire.address} ({self.trial.who})",
+            libraries=f"{self._backend.kind} {info.version} at {self._client.address} ({self.first.source})",
         )
 
     @property
     def way(self) -> str:
-        """By whom it is served."""
-        return f"served by {self._backend.kind} {self.trial.about.version}"
+        return f"served by {self._backend.kind} {self.first.info.version}"
 
     @property
     def tokens(self) -> int:
@@ -123,86 +121,127 @@ class RemoteModel:
     @property
     def forwards(self) -> int:
         """Requests sent so far, repetitions included."""
-        return self._wire.sent
+        return self._client.sent
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """How much of a batch these questions take."""
         pixels = 0 if image is None else image[0] * image[1]
         return questions * len(self.answers.steps) + PER_MEGAPIXEL * pixels // 1_000_000
 
-    def prepare(self, requests: Sequence[Request]) -> list[Picture | None]:
-        """Pictures as they travel, each encoded once, while another batch is on the wire."""
+    def prepare(self, requests: Sequence[Request]) -> list[EncodedImage | None]:
+        """Pictures as they are sent, each encoded once, while another batch is under way."""
         return [None if request.image is None else encode(request.image) for request in requests]
 
-    def margins(self, requests: Sequence[Request], prepared: list[Picture | None] | None = None) -> list[list[float]]:
+    def margins(
+        self, requests: Sequence[Request], prepared: list[EncodedImage | None] | None = None
+    ) -> list[list[float]]:
         """log p(yes) − log p(no) of every question. All of it comes back, or an error and nothing."""
         if not requests:
             return []
-        pictures = prepared if prepared is not None else self.prepare(requests)
-        return self._loop.run(self._batch(requests, pictures))
+        images = prepared if prepared is not None else self.prepare(requests)
+        return _run(self._portal, self._batch(requests, images))
 
-    async def _batch(self, requests: Sequence[Request], pictures: Sequence[Picture | None]) -> list[list[float]]:
-        if time.monotonic() - self._wire.heard > IDLE:
-            await self._tester.again(self.trial)
-        connections = self._wire.connections
-        found = await _together(
-            self._about(picture, request.questions) for request, picture in zip(requests, pictures, strict=True)
+    async def _batch(self, requests: Sequence[Request], images: Sequence[EncodedImage | None]) -> list[list[float]]:
+        if time.monotonic() - self._client.last_reply > IDLE:
+            await self._handshake.repeat(self.first)
+        connections = self._client.connections
+        margins = await _gather(
+            self._image_margins(image, request.questions) for request, image in zip(requests, images, strict=True)
         )
-        if self._wire.connections != connections:
+        if self._client.connections != connections:
             # Whoever answered on a new connection may be another: nothing is handed on before that is known.
-            await self._tester.again(self.trial)
-        return found
+            await self._handshake.repeat(self.first)
+        return margins
 
-    async def _about(self, picture: Picture | None, questions: Sequence[str]) -> list[float]:
+    async def _image_margins(self, image: EncodedImage | None, questions: Sequence[str]) -> list[float]:
         """Questions about one picture: the first brings it, the others find it and its tokens in the server's cache."""
-        if picture is None:
-            return await _together(self._margin(question, None) for question in questions)
-        first = await self._margin(questions[0], picture)
-        return [first, *await _together(self._margin(question, picture, self._by_name) for question in questions[1:])]
+        if image is None:
+            return await _gather(self._margin(question, None) for question in questions)
+        first = await self._margin(questions[0], image)
+        return [first, *await _gather(self._margin(question, image, self._by_name) for question in questions[1:])]
 
-    async def _margin(self, question: str, picture: Picture | None, by_name: bool = False) -> float:
-        return self.answers.margin(await _together(map(self._ask, self.answers.asks(question, picture, by_name))))
+    async def _margin(self, question: str, image: EncodedImage | None, by_name: bool = False) -> float:
+        return self.answers.margin(await _gather(map(self._ask, self.answers.queries(question, image, by_name))))
 
-    async def _ask(self, ask: Ask) -> Said:
-        if ask.by_name:
+    async def _ask(self, query: Query) -> Reply:
+        if query.by_name:
             try:
-                said = await self._backend.ask(ask)
+                reply = await self._backend.ask(query)
                 self._forgotten = 0
-                return self._believed(said)
+                return self._checked(reply)
             except RefusedError:  # most likely the server has put the picture away: show it once more
                 self._forgotten += 1
                 self._by_name = self._by_name and self._forgotten < FORGETFUL
-        return self._believed(await self._backend.ask(replace(ask, by_name=False)))
+        return self._checked(await self._backend.ask(replace(query, by_name=False)))
 
-    def _believed(self, said: Said) -> Said:
-        """Only from the model that was tried, and only of a prompt that it read to the end."""
-        if said.who != self.trial.who:
-            raise RefusedError(
-                f"{self._wire.address}: answers now come from another ({said.who}) than at the start ({self.trial.who})"
+    def _checked(self, reply: Reply) -> Reply:
+        """Only from the model of the handshake, and only of a prompt that it read to the end."""
+        if reply.source != self.first.source:
+            raise self._client.refusal(
+                f"answers now come from another ({reply.source}) than at the start ({self.first.source})"
             )
-        longest = self.trial.about.longest
-        if longest is not None and said.prompt_tokens is not None and said.prompt_tokens >= longest:
-            raise RefusedError(
-                f"{self._wire.address}: a prompt fills all {longest} tokens, so it may have been cut off: "
+        longest = self.first.info.longest
+        if longest is not None and reply.prompt_tokens is not None and reply.prompt_tokens >= longest:
+            raise self._client.refusal(
+                f"a prompt fills all {longest} tokens, so it may have been cut off: "
                 f"start the server with a larger {self._backend.longest_setting}"
             )
-        return said
+        return reply
 
 
-async def _together(works: Iterable[Awaitable[T]]) -> list[T]:
-    """All results, in order. The first failure ends the others."""
-    tasks = [asyncio.ensure_future(work) for work in works]
+async def _find_backend(client: Client, name: str | None, server: str | None, template: str | None) -> Backend:
+    """The backend for the server at this address."""
+    if server is not None and server.lower() not in BACKENDS:
+        raise RecapError(f'"{server}" is not a kind of server{did_you_mean(server, BACKENDS)} ({", ".join(BACKENDS)})')
+    backend = BACKENDS[server.lower() if server else await _detected(client)](client, name, template)
+    client.advice = backend.advice
+    return backend
+
+
+async def _detected(client: Client) -> str:
+    for kind, backend in BACKENDS.items():
+        try:
+            if await backend.detect(client):
+                return kind
+        except RefusedError as error:
+            if " key" in str(error):  # nothing more will be told without one
+                raise
+    raise client.refusal(
+        "it cannot be found out what kind of server this is (it answers neither /version nor /model_info nor /props): "
+        f"say it with --server {'|'.join(BACKENDS)}"
+    )
+
+
+def _run(portal: BlockingPortal, work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work; interrupted, the work is cancelled."""
+
+    async def awaited() -> T:  # holds no model once the work is done, so that none is finalized in the portal's thread
+        return await work
+
+    future = portal.start_task_soon(awaited)
     try:
-        return await asyncio.gather(*tasks)
+        return future.result()
     except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        future.cancel()
         raise
 
 
-def _hang_up(loop: Loop, wire: Wire) -> None:
-    loop.finish(wire.close())
+async def _gather(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """All results, in order. The first failure ends the others."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(work) for work in works]
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+    return [task.result() for task in tasks]
+
+
+def _close(stack: contextlib.ExitStack, thread: int) -> None:
+    """The portal's own thread, in which the garbage collector may run, cannot wait for its own end."""
+    if threading.get_ident() == thread:
+        threading.Thread(target=stack.close, daemon=True).start()
+    else:
+        stack.close()
 
 
 def _digest(*parts: object) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from recap.errors import did_you_mean
-from recap.models.remote.address import Address
-from recap.models.remote.contract import RefusedError, UnreadableError
+from recap.models.remote.client import Client
+from recap.models.remote.contract import InvalidReplyError
 
 FLOOR = -9999.0
 """what vLLM writes for a token that cannot come at all"""
@@ -24,7 +24,7 @@ class Document(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, protected_namespaces=())
 
 
-class Listed(Document):
+class ServedModel(Document):
     """One entry of /v1/models."""
 
     id: str
@@ -36,21 +36,19 @@ class Listed(Document):
 class Models(Document):
     """/v1/models: what is served."""
 
-    data: list[Listed]
+    data: list[ServedModel]
 
-    def named(self, address: Address, name: str | None) -> Listed:
+    def named(self, client: Client, name: str | None) -> ServedModel:
         """The model that is meant."""
         known = [each.id for each in self.data]
         if name in known:
             return self.data[known.index(name)]
         if name is None and len(known) == 1:
             return self.data[0]
+        names = ", ".join(known)
         if name is None:
-            raise RefusedError(
-                f"{address}: {len(known)} models are served; say which: {address}/v1#NAME ({', '.join(known)})"
-            )
-        told = f"{did_you_mean(name, known)} ({', '.join(known) or 'none is'})"
-        raise RefusedError(f'{address}: no model "{name}" is served{told}')
+            raise client.refusal(f"{len(known)} models are served; say which: {client.address}/v1#NAME ({names})")
+        raise client.refusal(f'no model "{name}" is served{did_you_mean(name, known)} ({names or "none is"})')
 
 
 class Tokens(Document):
@@ -59,7 +57,7 @@ class Tokens(Document):
     tokens: list[int]
 
 
-def left_out(bare: list[int], full: list[int], prompt: list[int]) -> bool:
+def lacks_special(bare: list[int], full: list[int], prompt: list[int]) -> bool:
     """Whether a prompt lacks what the tokenizer begins a text with (`full`, but not `bare`, which is the same text)."""
     begins = full[: len(full) - len(bare)] if full[len(full) - len(bare) :] == bare else []
     return bool(begins) and prompt[: len(begins)] != begins
@@ -70,12 +68,12 @@ def logprobs_of(pairs: Iterable[tuple[int, float]], asked: Sequence[int]) -> dic
     given = dict(pairs)
     for token in asked:
         if token not in given:
-            raise UnreadableError(f"the log-probability of token {token} was asked for and did not come")
-    found = {token: given[token] for token in asked}
-    if not all(math.isfinite(value) and value > FLOOR for value in found.values()):
-        raise UnreadableError("a log-probability is not a number, or the server forbids the answer's tokens")
-    if max(found.values()) > ROUNDING or sum(map(math.exp, found.values())) > 1 + ROUNDING:
-        raise UnreadableError(
+            raise InvalidReplyError(f"the log-probability of token {token} was asked for and did not come")
+    logprobs = {token: given[token] for token in asked}
+    if not all(math.isfinite(value) and value > FLOOR for value in logprobs.values()):
+        raise InvalidReplyError("a log-probability is not a number, or the server forbids the answer's tokens")
+    if max(logprobs.values()) > ROUNDING or sum(map(math.exp, logprobs.values())) > 1 + ROUNDING:
+        raise InvalidReplyError(
             "these are not log-probabilities: the server must give them raw (vLLM: --logprobs-mode raw_logprobs)"
         )
-    return found
+    return logprobs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from recap.errors import RecapError
 from recap.files import reading
@@ -30,12 +30,12 @@ class Template:
             raise jinja2.TemplateError(message)
 
         # The settings that transformers renders chat templates with.
-        room = ImmutableSandboxedEnvironment(
+        environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
         )
         content = [{"type": "image"}] * with_image + [{"type": "text", "text": question}]
         try:
-            return room.from_string(self.source).render(
+            return environment.from_string(self.source).render(
                 messages=[{"role": "user", "content": content}],
                 add_generation_prompt=True,
                 raise_exception=raise_exception,
@@ -49,28 +49,23 @@ def load_template(place: str) -> Template:
     """From a checkpoint's folder, or from a template file beside which its tokenizer_config.json lies."""
     path = Path(place)
     folder = path if path.is_dir() else path.parent
-    config = _json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
-    tokens = {name: _text(config[name]) for name in ("bos_token", "eos_token", "pad_token") if config.get(name)}
-    for file in (path,) if not path.is_dir() else (path / FILE, path / OLDER, path / CONFIG):
-        if not file.is_file():
-            continue
-        found: Any = _json(file).get("chat_template") if file.suffix == ".json" else None
-        if file.suffix != ".json":
-            with reading(file, "chat template"):
-                found = file.read_text("utf-8")
-        if isinstance(found, str) and found:
-            return Template(found, tokens)
+    config = _read(folder / CONFIG)
+    named: dict[str, Any] = {name: config[name] for name in ("bos_token", "eos_token", "pad_token") if config.get(name)}
+    tokens = {name: token if isinstance(token, str) else str(token["content"]) for name, token in named.items()}
+    for file in (path,) if folder != path else (path / FILE, path / OLDER, path / CONFIG):
+        source = _read(file).get("chat_template")
+        if isinstance(source, str) and source:
+            return Template(source, tokens)
     raise RecapError(f"{place}: there is no chat template here ({FILE}, or in {CONFIG})")
 
 
-def _json(path: Path) -> dict[str, Any]:
-    with reading(path, "tokenizer's settings"):
+def _read(path: Path) -> dict[str, Any]:
+    """A JSON object, or a template by itself as the object that it would be in; nothing where there is no file."""
+    if not path.is_file():
+        return {}
+    with reading(path, "chat template"):
         text = path.read_text("utf-8")
     try:
-        return dict(json.loads(text))
+        return dict(json.loads(text)) if path.suffix == ".json" else {"chat_template": text}
     except (ValueError, TypeError):
         raise RecapError(f"{path}: not a JSON object") from None
-
-
-def _text(token: Any) -> str:
-    return str(cast(dict[str, Any], token)["content"]) if isinstance(token, dict) else str(token)

@@ -8,14 +8,16 @@ from __future__ import annotations
 import contextlib
 from typing import Any, ClassVar
 
-from recap.models.remote.client import Wire
-from recap.models.remote.contract import About, Ask, Chat, RefusedError, Said, UnreadableError
-from recap.models.remote.responses import Document, Models, Tokens, left_out, logprobs_of
+from pydantic import AliasPath, Field
+
+from recap.models.remote.client import Client
+from recap.models.remote.contract import Backend, ChatPrompt, InvalidReplyError, Query, RefusedError, Reply, ServerInfo
+from recap.models.remote.responses import Document, Models, Tokens, lacks_special, logprobs_of
 
 CHAT = "/v1/chat/completions"
 
 
-class Vllm:
+class Vllm(Backend):
     """An OpenAI-compatible server by vLLM."""
 
     kind: ClassVar[str] = "vLLM"
@@ -31,67 +33,62 @@ class Vllm:
          "the server does not give log-probabilities of chosen tokens: vLLM 0.26 or later does, with --max-logprobs 2"),
         (r"model .*does not exist", "there is no model of that name: say which as http://host:port/v1#served-name"),
     )  # fmt: skip
-
-    def __init__(self, wire: Wire, name: str | None) -> None:
-        self.wire, self.name = wire, name
-        self._special: bool | None = None
+    _special: bool | None = None
 
     @staticmethod
-    async def here(wire: Wire) -> bool:
-        """Whether this is vLLM: it tells its version at the root."""
-        return await wire.get("/version", lambda found: "version" in found)
+    async def detect(client: Client) -> bool:
+        return await client.get("/version", lambda answer: "version" in answer)
 
-    async def about(self) -> About:
+    async def info(self) -> ServerInfo:
         """The model list says which checkpoint stands behind a name."""
-        model = (await self.wire.get("/v1/models", Models.model_validate)).named(self.wire.address, self.name)
+        model = (await self.client.get("/v1/models", Models.model_validate)).named(self.client, self.name)
         self.name = model.id
         version = "of unknown version"
         with contextlib.suppress(RefusedError):  # a gateway may pass on /v1 alone
-            version = await self.wire.get("/version", lambda found: str(found["version"]))
-        return About(version, model.id, model.root or model.id, model.max_model_len)
+            version = await self.client.get("/version", lambda answer: str(answer["version"]))
+        return ServerInfo(version, model.id, model.root or model.id, model.max_model_len)
 
-    async def chat(self, question: str) -> Chat:
+    async def chat_prompt(self, question: str) -> ChatPrompt:
         """The server's own template and tokenizer; the text is trusted only if it gives the same ids again."""
-        messages = self._messages(Ask(question, None, ()))
+        messages = self._messages(Query(question))
         special = await self._adds_special(messages)
         ids = await self._tokenize(messages | {"add_special_tokens": special})
         for text, added in ((await self._prompt_text(messages), special), (await self._detokenize(ids), False)):
             if text is not None and await self.tokens(text, added) == ids:
-                return Chat(ids, text, added)
-        return Chat(ids, None)
+                return ChatPrompt(ids, text, added)
+        return ChatPrompt(ids, None)
 
-    async def continued(self, question: str, said: str) -> list[int]:
-        """The assistant's message left open."""
-        messages = self._messages(Ask(question, None, (), said))
+    async def continued(self, question: str, prefix: str) -> list[int]:
+        messages = self._messages(Query(question, prefix=prefix))
         return await self._tokenize(messages | {"add_special_tokens": bool(self._special)})
 
     async def tokens(self, text: str, special: bool = False) -> list[int]:
-        """The server's tokenizer."""
         return await self._tokenize({"prompt": text, "add_special_tokens": special})
 
-    async def ask(self, ask: Ask) -> Said:
+    async def ask(self, query: Query) -> Reply:
         """One token of an answer, greedily; what counts are the log-probabilities beside it."""
-        body = self._messages(ask) | {
+        body = self._messages(query) | {
             "add_special_tokens": bool(self._special),
             "max_tokens": 1,
             "temperature": 0,
             "logprobs": True,
-            "logprob_token_ids": list(ask.ids),
+            "logprob_token_ids": list(query.ids),
             "return_tokens_as_token_ids": True,
         }
-        return await self.wire.post(CHAT, body, lambda answer: _read(answer, ask))
+        return await self.client.post(CHAT, body, lambda answer: _read(answer, query))
 
-    def _messages(self, ask: Ask) -> dict[str, Any]:
+    def _messages(self, query: Query) -> dict[str, Any]:
         """The picture first: all questions about it begin alike, and the prefix cache knows them."""
         content: list[dict[str, Any]] = []
-        if ask.picture is not None:
-            shown = None if ask.by_name else {"url": ask.picture.uri}
-            content.append({"type": "image_url", "image_url": shown, "uuid": ask.picture.name})
-        content.append({"type": "text", "text": ask.question})
+        if query.image is not None:
+            url = None if query.by_name else {"url": query.image.uri}
+            content.append({"type": "image_url", "image_url": url, "uuid": query.image.name})
+        content.append({"type": "text", "text": query.question})
         messages: list[dict[str, Any]] = [{"role": "user", "content": content}]
-        if not ask.said:
+        if not query.prefix:
             return {"model": self.name, "messages": messages}
-        messages.append({"role": "assistant", "content": ask.said})
+        messages.append({"role": "assistant", "content": query.prefix})
+        # The assistant's message is left open.
         going_on = {"add_generation_prompt": False, "continue_final_message": True}
         return {"model": self.name, "messages": messages} | going_on
 
@@ -102,69 +99,53 @@ class Vllm:
         """
         if self._special is None:
             bare, full = await self.tokens("mug"), await self.tokens("mug", True)
-            self._special = left_out(bare, full, await self._tokenize(messages | {"add_special_tokens": False}))
+            self._special = lacks_special(bare, full, await self._tokenize(messages | {"add_special_tokens": False}))
         return self._special
 
     async def _tokenize(self, body: dict[str, Any]) -> list[int]:
         try:
-            return (await self.wire.post("/tokenize", {"model": self.name} | body, Tokens.model_validate)).tokens
+            return (await self.client.post("/tokenize", {"model": self.name} | body, Tokens.model_validate)).tokens
         except RefusedError as error:
             if "there is no /tokenize" not in str(error):
                 raise
-            raise RefusedError(
-                f"{self.wire.address}: /tokenize is not here, and without it the answers' tokens cannot be known: "
-                "let it through beside /v1"
+            raise self.client.refusal(
+                "/tokenize is not here, and without it the answers' tokens cannot be known: let it through beside /v1"
             ) from None
 
     async def _detokenize(self, ids: list[int]) -> str | None:
-        try:
-            return await self.wire.post("/detokenize", {"model": self.name, "tokens": ids}, lambda a: str(a["prompt"]))
-        except RefusedError:
-            return None
+        body = {"model": self.name, "tokens": ids}
+        with contextlib.suppress(RefusedError):
+            return await self.client.post("/detokenize", body, lambda answer: str(answer["prompt"]))
+        return None
 
     async def _prompt_text(self, messages: dict[str, Any]) -> str | None:
         """What the template made, from servers new enough to say it."""
         body = messages | {"max_tokens": 1, "temperature": 0, "return_prompt_text": True}
-        found = await self.wire.post(CHAT, body, lambda answer: answer.get("prompt_text"))
-        return found if isinstance(found, str) else None
+        text = await self.client.post(CHAT, body, lambda answer: answer.get("prompt_text"))
+        return text if isinstance(text, str) else None
 
 
-class _Top(Document):
+class _Logprob(Document):
     token: str
     logprob: float
 
 
-class _Place(Document):
-    top_logprobs: tuple[_Top, ...] = ()
-
-
-class _Logprobs(Document):
-    content: list[_Place] | None = None
-
-
-class _Choice(Document):
-    logprobs: _Logprobs | None = None
-
-
-class _Usage(Document):
-    prompt_tokens: int | None = None
-
-
 class _Completion(Document):
     model: str
-    choices: list[_Choice]
-    usage: _Usage | None = None
+    top_logprobs: tuple[_Logprob, ...] = Field(
+        (), validation_alias=AliasPath("choices", 0, "logprobs", "content", 0, "top_logprobs")
+    )
+    prompt_tokens: int | None = Field(None, validation_alias=AliasPath("usage", "prompt_tokens"))
     system_fingerprint: str | None = None
 
 
-def _read(answer: Any, ask: Ask) -> Said:
-    found = _Completion.model_validate(answer)
-    logprobs = found.choices[0].logprobs
-    if logprobs is None or not logprobs.content:
-        raise UnreadableError(
+def _read(answer: Any, query: Query) -> Reply:
+    completion = _Completion.model_validate(answer)
+    if not completion.top_logprobs:
+        raise InvalidReplyError(
             "the server gives no log-probabilities: vLLM does, unless something before it strips them"
         )
-    named = [(each.token.partition(":"), each.logprob) for each in logprobs.content[0].top_logprobs]
+    named = [(each.token.partition(":"), each.logprob) for each in completion.top_logprobs]
     pairs = [(int(number), value) for (mark, _, number), value in named if mark == "token_id" and number.isdecimal()]
-    tokens = None if found.usage is None else found.usage.prompt_tokens
-    return Said(logprobs_of(pairs, ask.ids), tokens, f"{found.model}, {found.system_fingerprint}")
+    source = f"{completion.model}, {completion.system_fingerprint}"
+    return Reply(logprobs_of(pairs, query.ids), completion.prompt_tokens, source)

@@ -17,11 +17,10 @@ from typing import Any
 
 from recap.errors import RecapError
 from recap.images import image_stamp
-from recap.models import Identity
 from recap.probing.batch import BatchResult, Lookup
 from recap.probing.cluster.session import WorkerPool, first_line
 from recap.probing.cluster.worker import Load, Worker, WorkerError, WorkerInfo, WorkerResult
-from recap.probing.job import Job
+from recap.probing.job import ProbingJob
 from recap.probing.run import ProbeRun
 from recap.store import Store
 
@@ -43,22 +42,11 @@ class RayEngine:
         info: WorkerInfo | WorkerError = _get(self._first.info.remote())
         if isinstance(info, WorkerError):
             raise RecapError(info.message)
-        self._info = info
+        self._worker = info.identity
+        # The model as the first worker loaded it: another machine may have other libraries than this one.
+        self.identity, self.way, self.tokens = info.identity.model, info.way, info.tokens
         if info.stderr:
             say(info.stderr)
-
-    @property
-    def identity(self) -> Identity:
-        """The model's, as the first worker found it: another machine may have other libraries than this one."""
-        return self._info.identity.model
-
-    @property
-    def way(self) -> str:
-        return self._info.way
-
-    @property
-    def tokens(self) -> int:
-        return self._info.tokens
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """The first worker's estimate; this process has no model."""
@@ -67,7 +55,7 @@ class RayEngine:
             self._sizes[key] = int(_get(self._first.size.remote(*key)))
         return self._sizes[key]
 
-    def run(self, job: Job, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
+    def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
         """Send out what is not in the store, and keep every result as it comes."""
         run, start = ProbeRun(), time.monotonic()
         store.remember_model(self.identity.digest, str(self.identity))
@@ -116,8 +104,8 @@ class RayEngine:
     def _checked(self, result: WorkerResult | WorkerError) -> BatchResult:
         if isinstance(result, WorkerError):
             raise RecapError(f"a worker on {result.host} cannot go on: {result.message}")
-        if result.identity != self._info.identity:
-            differences = result.identity.differences(self._info.identity)
+        if result.identity != self._worker:
+            differences = result.identity.differences(self._worker)
             raise RecapError(f"the worker on {result.host} would give other margins than the first ({differences})")
         return result.result
 

@@ -1,6 +1,6 @@
 # Ray types its own functions only in part, and need not be installed.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportUnknownLambdaType=false
 """Ray for the length of a block: a cluster that is there, or one of our own on this machine, in silence."""
 
 from __future__ import annotations
@@ -88,16 +88,12 @@ def _init(what: str, **options: Any) -> None:
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     # Ray would report every worker that it starts again on stdout, where our own result goes.
     worker: Any = importlib.import_module("ray._private.worker")
-    worker.print_to_stdstream = _print_nothing
+    worker.print_to_stdstream = lambda *_, **__: None
     try:
         with _quiet_stderr():
             ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **options)
     except Exception as error:
         raise RecapError(f"cannot {what}: {first_line(error)}") from None
-
-
-def _print_nothing(*_: Any, **__: Any) -> None:
-    pass
 
 
 def _check_address(address: str) -> None:

@@ -7,26 +7,26 @@ import httpx
 import pytest
 
 from recap.models.remote.contract import RefusedError
-from recap.models.remote.errors import TroubleError, broken, judged
+from recap.models.remote.errors import TransientError, connection_error, status_error
 
 ADVICE = (("context length", "start it with more room"),)
 
 
-def judge(status: int, text: str = "", keyed: bool = False, **headers: str) -> TroubleError | RefusedError:
-    return judged(status, httpx.Headers(headers), text, "/v1/x", keyed=keyed, advice=ADVICE)
+def judge(status: int, text: str = "", keyed: bool = False, **headers: str) -> TransientError | RefusedError:
+    return status_error(status, httpx.Headers(headers), text, "/v1/x", keyed=keyed, advice=ADVICE)
 
 
 @pytest.mark.parametrize("status", [408, 429, 502, 503, 504])
 def test_a_busy_server_is_waited_for(status: int) -> None:
     found = judge(status, '{"error": {"message": "too much"}}')
-    assert isinstance(found, TroubleError)
-    assert (str(found), found.finite) == (f"the server is busy ({status}: too much)", False)
+    assert isinstance(found, TransientError)
+    assert (str(found), found.limited) == (f"the server is busy ({status}: too much)", False)
 
 
 def test_a_servers_own_mistake_is_not_waited_out_for_ever() -> None:
     found = judge(500, "<html><body>Internal Server Error</body></html>")
-    assert isinstance(found, TroubleError)
-    assert (str(found), found.finite) == ("the server failed (500)", True)
+    assert isinstance(found, TransientError)
+    assert (str(found), found.limited) == ("the server failed (500)", True)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_a_refusal_says_what_to_change(status: int, text: str, keyed: bool, told
 def test_retry_after_is_seconds_or_a_date() -> None:
     def wait(text: str) -> float | None:
         found = judge(429, **{"Retry-After": text})
-        assert isinstance(found, TroubleError)
-        return found.after
+        assert isinstance(found, TransientError)
+        return found.retry_after
 
     assert wait("7") == 7.0
     assert wait(email.utils.formatdate(time.time() + 30, usegmt=True)) == pytest.approx(30, abs=2)
@@ -67,4 +67,4 @@ def test_broken_connections_are_told_without_their_details() -> None:
         httpx.LocalProtocolError("Illegal header value b'Bearer secret'"): "the connection broke in the middle",
     }
     for error, words in told.items():
-        assert broken(error) == words
+        assert connection_error(error) == words
