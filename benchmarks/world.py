@@ -125,7 +125,7 @@ what it does says how the method behaves on it, and is no evidence for the figur
 
 ## Training
 
-    python -m recap.world.training.train {short} --out DIR
+    python -m recap.world.training {short} --out DIR
 
 {plan["scenes"]:,} generated scenes (seed {done["seed"]}), {plan["batch"]} scenes × {plan["questions"]} questions a step, about {done["seconds"]} s on one {done["device"]} with
 torch {done["torch"]}. The same command there gives the same weights, byte for byte.
