@@ -122,7 +122,9 @@ def _thing(name: str, entry: dict[str, Any], colours: dict[str, RGB]) -> Thing:
 
 def _part(entry: dict[str, Any]) -> Part:
     own = {field.name for field in fields(Part)}
-    given = {name: _rgb(value) if name == "fill" else value for name, value in entry.items() if name in own}
+    given: dict[str, Any] = {
+        name: _rgb(value) if name == "fill" else value for name, value in entry.items() if name in own
+    }
     return Part(settings={name: value for name, value in entry.items() if name not in own}, **given)
 
 

@@ -240,7 +240,7 @@ def save(training: Training, folder: Path, seed: int, seconds: float) -> None:
         writer.writerows({k: round(v, 5) for k, v in entry.items()} for entry in training.curve)
     on_gpu = training.device.type == "cuda"
     done = {
-        "plan": asdict(training.plan), "seed": seed, "seconds": round(seconds), 
+        "plan": asdict(training.plan), "seed": seed, "seconds": round(seconds),
         "device": torch.cuda.get_device_name(training.device) if on_gpu else "CPU",
         "torch": torch.__version__, "development": training.check(), "development_by_relation": training.by_relation(),
         "parameters": sum(p.numel() for p in training.learner.model.parameters()),

@@ -100,13 +100,9 @@ def encode(groups: dict[str, float]) -> EncodedWordings:
     relation = np.array([list(RELATIONS).index(each.relation) for each in picked])
     # A relation without further phrases is asked plainly instead.
     total = np.array([sum(w for w, r in zip(weight, relation, strict=True) if r == k) for k in range(len(RELATIONS))])
-    return EncodedWordings(
-        relation,
-        ids,
-        np.array([len(row) for row in rows]),
-        *(np.array([_places(each.words, gap) for each in picked]) for gap in (SUBJECT, OBJECT)),
-        weight / total[relation],
-    )
+    subject, object_ = (np.array([_places(each.words, gap) for each in picked]) for gap in (SUBJECT, OBJECT))
+    length = np.array([len(row) for row in rows])
+    return EncodedWordings(relation, ids, length, subject, object_, weight / total[relation])
 
 
 def _places(words: tuple[str, ...], name: str) -> list[int]:
