@@ -31,9 +31,9 @@ from recap.datasets import load_dataset
 from recap.images.decode import open_picture, picture_size
 from recap.models import Identity, Request
 from recap.probes import View
-from recap.probing import Asked, Entry, Job, Ran, plan_job, rows_of
-from recap.probing.ask import Answered, Lookup
-from recap.probing.cluster.worker import Reply, Speaker
+from recap.probing import Entry, Item, Job, ProbeRun, plan_job, rows_of
+from recap.probing.batch import BatchResult, Lookup
+from recap.probing.cluster.worker import WorkerIdentity, WorkerResult
 from recap.store import Store, pixels_digest
 from recap.table import write_table
 
@@ -93,16 +93,15 @@ def driver(count: int) -> None:
     """Statements to a plan, margins to a table, and the memory that takes."""
     graph, model, before = default_graph(), Silent(), resident()
 
-    def read() -> list[Asked]:
-        items = load_dataset(str(data)).items
-        return [Asked(i.id, graph.claim(i.statement), i.image or "", i.unit, i.dataset, i.label) for i in items]
+    def read() -> tuple[Item, ...]:
+        return load_dataset(str(data)).items
 
     def plan() -> Job:
-        return plan_job(asked, "img", lambda i, n: model.size(PICTURE if i else None, n), model.tokens)
+        return plan_job(items, "img", lambda i, n: model.size(PICTURE if i else None, n), model.tokens)
 
     with tempfile.TemporaryDirectory() as folder:
         data = save_dataset(Path(folder) / "statements.jsonl", count)
-        took, asked = timed(read)
+        took, items = timed(read)
     tell("reading a .jsonl of statements", f"{count / took:,.0f} statements/s")
     took, job = timed(plan)
     tell("planning", f"{count / took:,.0f} statements/s: {job.probes:,} probes in {len(job.batches):,} batches")
@@ -111,9 +110,9 @@ def driver(count: int) -> None:
         "a batch on its way to a worker",
         f"{len(work) / 1e3:.0f} kB, {sum(len(e.questions) for e in job.batches[0])} probes",
     )
-    ran = Ran({(e.image, probe): 0.123456789 for batch in job.batches for e in batch for probe in e.probes})
+    run = ProbeRun({(e.image, probe): 0.123456789 for batch in job.batches for e in batch for probe in e.probes})
     held = resident() - before
-    took, rows = timed(lambda: rows_of(job, ran, str(model.identity), graph))
+    took, rows = timed(lambda: rows_of(job, run, str(model.identity), graph))
     tell("margins to rows", f"{count / took:,.0f} rows/s")
     with tempfile.TemporaryDirectory() as folder:
         took, _ = timed(lambda: write_table(rows, Path(folder) / "table.jsonl"))
@@ -145,12 +144,12 @@ def pictures() -> None:
             tell(what, f"{1e3 * min(timed(work)[0] for _ in range(3)) / PICTURES:.2f} ms")
 
 
-def answers(batches: int) -> Iterator[Answered]:
+def answers(batches: int) -> Iterator[BatchResult]:
     """Fresh margins under keys as they are: digests."""
     entries = [Entry(f"{i}", View.IMAGE, tuple(f"{j}?" for j in range(QUESTIONS))) for i in range(PICTURES)]
     for _ in range(batches):
         keys = [[os.urandom(32) for _ in range(QUESTIONS)] for _ in range(PICTURES)]
-        yield Answered(tuple(entries), keys, {key: 0.5 for each in keys for key in each}, True, {}, stamps(PICTURES))
+        yield BatchResult(tuple(entries), keys, {key: 0.5 for each in keys for key in each}, True, {}, stamps(PICTURES))
 
 
 def fill(path: Path, margins: int) -> None:
@@ -176,7 +175,7 @@ def stored(full: int, batches: int) -> None:
             rates: list[float] = []
             for _ in range(4):
                 made = list(answers(batches // 4))
-                took, _ = timed(lambda made=made: [Ran().take(each, store) for each in made], time.perf_counter)
+                took, _ = timed(lambda made=made: [ProbeRun().add(each, store) for each in made], time.perf_counter)
                 rates.append(len(made) * PICTURES * QUESTIONS / took)
         rate = f"{min(rates):,.0f} to {max(rates):,.0f} margins/s"
         tell(f"storing answers where {full:,} margins are", rate + (f"; {size:.0f} bytes a margin" if full else ""))
@@ -216,7 +215,7 @@ def silent_job(batches: int) -> Job:
         tuple(Entry(None, View.TEXT, tuple(f"Is mug {b} {i} {j} left of the table?" for j in range(QUESTIONS))) for i in range(PICTURES))
         for b in range(batches)
     ]  # fmt: skip
-    return Job((), (), tuple(made))
+    return Job((), (), (), tuple(made))
 
 
 def through_ray(batches: int, workers: int) -> None:
@@ -251,7 +250,7 @@ def main() -> None:
     print("| what | measured |\n|---|---|")
     driver(chosen.statements)
     pictures()
-    answer = pickle.dumps(Reply("worker-17", Speaker(Silent.identity, "0.1.0"), next(answers(1))))
+    answer = pickle.dumps(WorkerResult("worker-17", WorkerIdentity(Silent.identity, "0.1.0"), next(answers(1))))
     tell("an answer on its way back", f"{len(answer) / 1e3:.0f} kB")
     found(chosen.batches)
     remembered()

@@ -14,43 +14,33 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from recap.audit import Auditor, Verdict, replay
     from recap.claims import Claim, Graph, Statement, load_graph, parse
+    from recap.commands import calibrate, decide, score
+    from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
     from recap.evaluation import Evaluation, evaluate
-    from recap.policy import Decision, Policy, calibrate_table, decide, load_policy, save_policy
+    from recap.paper.reproduce import reproduce
+    from recap.policy import Decision, Policy, calibrate_table, load_policy, save_policy
     from recap.probes import Plan, Probe, View, plan_probes
     from recap.risks import RISKS, compute_risk
     from recap.table import MarginTable, Row, read_table, write_table
+    from recap.world.demo import demo
 
 # Names are loaded when first used: `import recap` stays light, and `recap --help` needs no numpy.
-_PUBLIC = {
-    "Auditor": "recap.audit",
-    "Claim": "recap.claims",
-    "Decision": "recap.policy",
-    "Evaluation": "recap.evaluation",
-    "Graph": "recap.claims",
-    "MarginTable": "recap.table",
-    "Plan": "recap.probes",
-    "Policy": "recap.policy",
-    "Probe": "recap.probes",
-    "RISKS": "recap.risks",
-    "RecapError": "recap.errors",
-    "Row": "recap.table",
-    "Statement": "recap.claims",
-    "Verdict": "recap.audit",
-    "View": "recap.probes",
-    "calibrate_table": "recap.policy",
-    "compute_risk": "recap.risks",
-    "decide": "recap.policy",
-    "evaluate": "recap.evaluation",
-    "load_graph": "recap.claims",
-    "load_policy": "recap.policy",
-    "parse": "recap.claims",
-    "plan_probes": "recap.probes",
-    "read_table": "recap.table",
-    "replay": "recap.audit",
-    "save_policy": "recap.policy",
-    "write_table": "recap.table",
+_ROOMS = {
+    "audit": "Auditor Verdict replay",
+    "claims": "Claim Graph Statement load_graph parse",
+    "commands": "calibrate decide score",
+    "datasets.probing": "Probing probe",
+    "errors": "RecapError",
+    "evaluation": "Evaluation evaluate",
+    "paper.reproduce": "reproduce",
+    "policy": "Decision Policy calibrate_table load_policy save_policy",
+    "probes": "Plan Probe View plan_probes",
+    "risks": "RISKS compute_risk",
+    "table": "MarginTable Row read_table write_table",
+    "world.demo": "demo",
 }
+_PUBLIC = {name: f"recap.{room}" for room, names in _ROOMS.items() for name in names.split()}
 
 __all__ = [
     "RISKS",
@@ -63,23 +53,29 @@ __all__ = [
     "Plan",
     "Policy",
     "Probe",
+    "Probing",
     "RecapError",
     "Row",
     "Statement",
     "Verdict",
     "View",
     "__version__",
+    "calibrate",
     "calibrate_table",
     "compute_risk",
     "decide",
+    "demo",
     "evaluate",
     "load_graph",
     "load_policy",
     "parse",
     "plan_probes",
+    "probe",
     "read_table",
     "replay",
+    "reproduce",
     "save_policy",
+    "score",
     "write_table",
 ]
 

@@ -17,7 +17,7 @@ from recap.models.load import default_policy, load_model
 from recap.policy import CONFIDENCE, Decision, Policy, decide, load_policy
 from recap.policy.reason import case_of
 from recap.probes import Plan, plan_probes, question
-from recap.probing import Asked, plan_job, row_of, run_job
+from recap.probing import Item, plan_job, rows_of, run_job
 from recap.probing.run import Margins, margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
@@ -119,29 +119,28 @@ class Auditor:
     def audit_many(self, cases: Sequence[tuple[Picture, str] | tuple[Picture, str, str | None]]) -> list[Verdict]:
         """Many verdicts; questions about the same picture share its forward."""
         pictures = _Pictures()
-        asked = [
-            self._asked(str(i), pictures.name(case[0]), case[1], case[2] if len(case) > 2 else None)
+        items = [
+            self._item(str(i), pictures.name(case[0]), case[1], case[2] if len(case) > 2 else None)
             for i, case in enumerate(cases)
         ]
 
         def size(image: str | None, questions: int) -> int:
             return pictures.size(self.model, image, questions)
 
-        job = plan_job(asked, "img", size, self.model.tokens, self.graph)
+        job = plan_job(items, "img", size, self.model.tokens, self.graph)
         ran = run_job(job, self.model, self.store, pictures.open)
         for why in ran.failed.values():
             raise RecapError(why)
-        name = str(self.model.identity)
-        rows = [row_of(a, plan, ran.margins, name, self.graph) for a, plan in zip(asked, job.plans, strict=True)]
-        found = [_trail(a, plan, ran.margins) for a, plan in zip(asked, job.plans, strict=True)]
+        rows = rows_of(job, ran, str(self.model.identity), self.graph)
+        found = [_trail(image, plan, ran.margins) for image, plan in zip(job.images, job.plans, strict=True)]
         return _verdicts([case[1] for case in cases], rows, found, self.policy, self.graph)
 
-    def _asked(self, name: str, image: str, question: str, answer: str | None) -> Asked:
+    def _item(self, name: str, image: str, question: str, answer: str | None) -> Item:
         if answer not in (None, "yes", "no"):
             raise RecapError(f'the answer to audit is "{answer}", but must be "yes" or "no"')
-        claim = self.graph.parse(question)
-        own = " ".join(question.split()) if claim.statement.is_question else None
-        return Asked(name, claim, image, unit=image, answer=answer, question=own)
+        statement = self.graph.parse(question).statement
+        own = " ".join(question.split()) if statement.is_question else None
+        return Item(name, "", image, image, statement, None, own, answer)
 
 
 def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:
@@ -220,8 +219,8 @@ def _uncalibrated(row: Row, graph: Graph) -> str:
     return f"not calibrated, so neither accepted nor rejected; the evidence: {told}"
 
 
-def _trail(asked: Asked, plan: Plan, margins: Margins) -> tuple[Probed, ...]:
-    found = [(role, margin_of(margins, asked.image, role.probe)) for role in plan.roles]
+def _trail(image: str, plan: Plan, margins: Margins) -> tuple[Probed, ...]:
+    found = [(role, margin_of(margins, image, role.probe)) for role in plan.roles]
     return tuple(
         Probed(role.kind, role.relation, role.probe.question, role.probe.view.value, margin)
         for role, margin in found

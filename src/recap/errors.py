@@ -13,6 +13,10 @@ class RecapError(ValueError):
         super().__init__(" ".join(message.split()))
 
 
+class RecapWarning(UserWarning):
+    """Input that is taken, though something about it is probably not meant. The command line prints it as a notice."""
+
+
 def reason(error: OSError) -> str:
     """Why the operating system refused, in a few lower-case words."""
     return (error.strerror or str(error)).lower()
@@ -37,6 +41,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean "label"?` when a known word is close to this one, else nothing."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.75)
     return f'; did you mean "{close[0]}"?' if close else ""
+
+
+def one_of(word: str, known: Iterable[str], what: str) -> None:
+    """Complain unless the word is a known one: `"rays" is not an engine; did you mean "ray"? (local, ray)`."""
+    names = list(known)
+    if word not in names:
+        raise RecapError(f'"{word}" is not {what}{did_you_mean(word, names)} ({", ".join(names)})')
 
 
 def quoted(text: str, limit: int = 80) -> str:

@@ -6,11 +6,16 @@ import contextlib
 import sys
 from collections.abc import Callable, Generator
 
+_shown: list[str] = []
+
 
 @contextlib.contextmanager
 def progress(label: str, total: int) -> Generator[Callable[[int], None]]:
-    """A progress bar on stderr while the block runs; silent where nobody watches. Call it with how much is done."""
-    if not sys.stderr.isatty():
+    """A progress bar on stderr while the block runs. Call it with how much is done.
+
+    Silent where nobody watches, and inside another bar: a terminal shows one at a time.
+    """
+    if _shown or not sys.stderr.isatty():
         yield lambda _done: None
         return
     from rich.console import Console
@@ -27,7 +32,11 @@ def progress(label: str, total: int) -> Generator[Callable[[int], None]]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(label, total=total)
-        yield lambda done: bars.update(task, completed=done)
+        _shown.append(label)
+        try:
+            yield lambda done: bars.update(task, completed=done)
+        finally:
+            _shown.pop()
 
 
 @contextlib.contextmanager

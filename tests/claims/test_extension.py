@@ -8,9 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recap.claims import Graph, Relation, default_graph
-from recap.claims.extension import excludes, extend_graph, inverse, supports
-from recap.claims.graph_file import graph_from_text
-from recap.claims.graph_text import graph_text
+from recap.claims.extension import excludes, extend_graph, supports
+from recap.claims.graph_file import graph_from_text, graph_text
 
 OPTIONS_A, OPTIONS_B = ("left_of", "right_of", "on", "below"), ("left_of", "right_of", "in_front_of", "behind")
 PAIRS = [
@@ -104,7 +103,7 @@ def test_without_a_name_for_the_swapped_relation_the_alias_becomes_a_claim() -> 
     assert extended.canonical("behind") == ("in_front_of", True)  # nothing was learned of it
     assert set(extended.contradictions("right_of")) == {"left_of", "on"}
     assert set(extended.contradictions("on")) == {"below", "right_of"}
-    assert inverse(extended, "left_of") is None
+    assert extended.inverse("left_of") is None
 
 
 def test_a_canonical_relation_may_learn_what_its_alias_cannot_say() -> None:
@@ -167,7 +166,7 @@ def test_notes_stand_beside_their_edges() -> None:
 def test_an_alias_excludes_the_mirror_image_of_what_its_canonical_relation_does(alias: str) -> None:
     graph = default_graph()
     for other in graph.relations:
-        mirrored = inverse(graph, other)
+        mirrored = graph.inverse(other)
         canonical = graph.canonical(alias)[0]
         assert excludes(graph, alias, other) == (mirrored is not None and excludes(graph, canonical, mirrored))
 

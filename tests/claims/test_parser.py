@@ -50,6 +50,15 @@ UNDERSTOOD = [
     ("Is the red mug to the left of the blue mug?", "red mug", "left_of", "blue mug"),
     ("Is the woman's bag on her bed?", "woman's bag", "on", "bed"),
     ("Is the painting hung above the sofa?", "painting", "above", "sofa"),
+    ("Is the mug infront of the plate?", "mug", "in_front_of", "plate"),
+    ("Please tell me whether the mug is on the table.", "mug", "on", "table"),
+    ("Could you tell me if the mug is on the table?", "mug", "on", "table"),
+    ("The mug, which is red, is on the table.", "mug", "on", "table"),
+    ("Is the cat, a tabby, on the sofa?", "cat", "on", "sofa"),
+    ("Is the mug on the table, which is brown?", "mug", "on", "table"),
+    ("Is the sticker on the phone?", "sticker", "on", "phone"),
+    ("Is the vase on the TV?", "vase", "on", "TV"),
+    ("Is the book on the remote control?", "book", "on", "remote control"),
 ]
 
 NOT_UNDERSTOOD = [
@@ -125,6 +134,31 @@ def test_a_relation_is_read_with_its_two_objects(text: str, subject: str, relati
 def test_what_is_not_understood_is_refused_and_never_guessed(text: str) -> None:
     with pytest.raises(NoRelationError, match="^no spatial relation found in "):
         parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Is the mug between the plate and the bowl?", '"between" relates three things; ask about two at a time'),
+        ("Is the man on the phone?", '"on the phone" is an idiom'),
+        ("Is the woman on TV?", '"on tv" is an idiom'),
+        ("Is the house on fire?", '"on fire" says how something is, not where it is'),
+        ("Is the couple in love?", '"in love" says how something is'),
+        ("Is the bus on the way?", '"on the way" says how something is'),
+        ("A mug, a plate, and a cup are on the table", "name one thing, without commas and asides"),
+        ("The mug, red, is on the table", "name one thing, without commas and asides"),
+        ("Is the cat, a tabby in a box, on the sofa?", 'it holds several ("in" and "on")'),
+    ],
+)
+def test_a_refusal_says_why_and_what_to_do(text: str, why: str) -> None:
+    with pytest.raises(NoRelationError) as refused:
+        parse(text)
+    assert why in refused.value.why
+
+
+def test_whoever_wants_to_be_told_asks() -> None:
+    assert parse("Please tell me whether the mug is on the table.").is_question
+    assert not parse("The mug, which is red, is on the table.").is_question
 
 
 def test_the_longest_phrase_wins() -> None:

@@ -25,6 +25,7 @@ def test_parse_prints_the_contract(recap: Recap) -> None:
     assert ran.json == {
         "subject": "mug",
         "relation": "right_of",
+        "phrase": "to the right of",
         "object": "laptop",
         "family": "left_right",
         "claim": "left_of",
@@ -52,6 +53,8 @@ def test_parse_for_people(recap: Recap) -> None:
     out = recap("parse", "The cup is on the table.").out
     assert "above (β = 0.5)" in out
     assert "Is the cup below the table?" in out
+    assert '"on top of" is read as above' in recap("parse", "The cup is on top of the table.").out
+    assert "read as" not in out
     assert "outside the relation graph" in recap("parse", "The cup is near the table.").out
 
 

@@ -94,11 +94,51 @@ def test_a_dataset_of_ones_own(tmp_path: Path) -> None:
     assert loaded.unread[0].startswith(f"{path}:2: no spatial relation found")
 
 
+def documented(page: str, fence: str) -> list[str]:
+    """The blocks of one language in a page of the documentation."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text()
+    return [block.removeprefix(f"{fence}\n") for block in text.split("```")[1::2] if block.startswith(f"{fence}\n")]
+
+
+def test_the_documented_file_is_read_as_the_page_says(tmp_path: Path) -> None:
+    [example] = documented("data.md", "jsonl")
+    path = tmp_path / "mine.jsonl"
+    path.write_text(example)
+    loaded = load_dataset(str(path))
+    found = [(item.id, item.unit, item.label, item.answer, item.statement.is_question) for item in loaded.items]
+    assert found == [
+        ("mine-1", "kitchen.jpg", "yes", None, True),
+        ("mine-2", "kitchen.jpg", "no", None, False),
+        ("cat-7", "bedroom", "yes", "no", True),
+        ("mine-4", "room.jpg", None, None, False),
+    ]
+    assert [line.split(": ")[0] for line in loaded.unread] == [f"{path}:5"]
+
+
+@pytest.mark.parametrize("yes", ['"yes"', '"Yes"', "true", "1", '"True"', '"1"'])
+@pytest.mark.parametrize("no", ['"no"', "false", "0", '"False"', '"NO"'])
+def test_labels_are_read_as_people_write_them(tmp_path: Path, yes: str, no: str) -> None:
+    path = tmp_path / "mine.jsonl"
+    said = '"caption": "The mug is on the table."'
+    path.write_text(
+        f'{{"image": "a", {said}, "label": {yes}, "answer": {no}}}\n{{"image": "a", {said}, "label": {no}}}\n'
+    )
+    one, other = load_dataset(str(path)).items
+    assert (one.label, one.answer, one.question, other.label) == ("yes", "no", None, "no")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
         ("mine.jsonl", '{"image": "a.jpg"}\n', r":1: field \"question\" is missing"),
-        ("mine.jsonl", '{"image": "a.jpg", "question": "x", "label": "true"}\n', r":1: label is \"true\""),
+        (
+            "mine.jsonl",
+            '{"image": "a.jpg", "question": "x", "label": "maybe"}\n',
+            r":1: label is \"maybe\", but must be 'yes' or 'no'",
+        ),
+        ("mine.jsonl", '{"image": "a.jpg", "question": "x", "label": 2}\n', r":1: label is \"2\""),
+        ("mine.jsonl", '{"image": "a.jpg", "question": "x", "caption": "y"}\n', ":1: it has question and caption"),
+        ("mine.jsonl", '{"image": "a.jpg", "statment": "x"}\n', 'did you mean "statement"'),
         ("mine.jsonl", "", "the file is empty"),
         ("mine.jsonl", '{"image": "a', ":1: not valid JSON"),
     ],

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from recap.errors import RecapError
-from recap.evaluation import METRICS, calibration_rows, evaluate, measure
+from recap.evaluation import METRICS, calibration_rows, evaluate, is_calibration, measure
 from recap.policy import calibrate_table, decide
 from recap.risks import FITTED, RISKS, compute_risk
 from recap.statistics import accept_lowest
+from recap.table import read_table
 from tests.simulate import ALIGNED, BIASED, simulate
-from tests.tables import fields, random_rows, table_of
+from tests.tables import fields, random_rows, table_of, write
 
 
 def test_the_regimes_of_the_paper_appear_in_simulation() -> None:
@@ -97,9 +99,40 @@ def test_a_table_without_relation_margins_still_ranks_confidence() -> None:
     assert found.withheld["recap-img"] == "image.claim is missing"
 
 
-def test_too_few_units_is_said_with_the_split() -> None:
-    with pytest.raises(RecapError, match=r"split \d+ calibrates on [01] units? of 3; at least two must calibrate"):
-        evaluate(table_of(*random_rows(7, 3)))
+def test_too_few_units_for_any_split_is_said_with_what_would_help() -> None:
+    with pytest.raises(RecapError, match=r"2 units are too few for any of 20 splits: about a fifth of them calibrates"):
+        evaluate(table_of(*random_rows(7, 2)))
+    few = table_of(*random_rows(7, 10))
+    unusable = next(iter(evaluate(few, draws=10).skipped))
+    names = [row.unit for row in few.rows]
+    renamed = {name: next(f"{name}-{i}" for i in range(99) if not is_calibration(f"{name}-{i}", 0)) for name in names}
+    none = table_of(*(row.model_dump() | {"unit": renamed[row.unit]} for row in few.rows))
+    assert unusable > 0
+    with pytest.raises(RecapError, match="10 units are too few for the one split that was tried.*some of --splits 20"):
+        evaluate(none, splits=1, draws=10)
+
+
+def test_splits_that_cannot_calibrate_are_skipped_and_counted() -> None:
+    table = table_of(*random_rows(7, 10))
+    found = evaluate(table, draws=10)
+    names = [row.unit for row in table.rows]
+    few = [seed for seed in range(20) if len({n for n in names if is_calibration(n, seed)}) < 2]
+    assert list(found.skipped) == few != []
+    assert all(math.isnan(found.risks["recap"].values["acc"][seed]) == (seed in few) for seed in range(20))
+    assert len(found.policies) == 20 - len(few)
+    document = found.to_json()
+    assert list(document["skipped_splits"]) == [str(seed) for seed in few]
+    assert document["risks"]["confidence"]["undefined_splits"]["acc"] == len(few)
+    assert any("only 10 units: intervals are wide" in note for note in document["notes"])
+    assert "notes" not in evaluate(table_of(*random_rows(7, 60)), splits=2, draws=10).to_json()
+
+
+def test_a_file_is_evaluated_as_the_table_in_it(tmp_path: Path) -> None:
+    path = write(random_rows(3, 60), tmp_path / "t.jsonl")
+    one = evaluate(path, splits=2, draws=10, family="vertical")
+    assert one.to_json() == evaluate(read_table(path).of_family("vertical"), splits=2, draws=10).to_json()
+    with pytest.raises(RecapError, match='"vertcal" is not a family of .*t.jsonl; did you mean "vertical"'):
+        evaluate(path, family="vertcal")
 
 
 @pytest.mark.parametrize(("splits", "coverage"), [(0, 0.8), (5, 0.0), (5, 1.2)])

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 from recap.claims import default_graph
-from recap.probes import PROBE_SETS, View, as_statement, asked_by, plan_probes, ways
+from recap.datasets import load_dataset
+from recap.probes import PROBE_SETS, View, as_statement, asked_by, plan_probes, question, ways
 
 QUESTION = "Is the mug to the left of the laptop?"
 
@@ -85,3 +89,27 @@ def test_only_left_and_right_are_asked_of_the_mirror_image() -> None:
     assert mirrored(QUESTION) == ["claim", "contradiction"]
     assert mirrored("Is the mug on the table?") == []
     assert set(PROBE_SETS) == {"img", "cal", "full", "diagnostic", "all"}
+
+
+def test_a_question_is_asked_in_its_relations_words_or_in_its_own() -> None:
+    assert question("cat", "below", "table") == "Is the cat below the table?"
+    assert question("cat", "below", "table", phrase="under") == "Is the cat under the table?"
+    assert question("box", "contains", "ball", phrase="contains") == "Does the box contain the ball?"
+
+
+def test_verbatim_wording_changes_these_rows_of_vsr(data: Path) -> None:
+    graph = default_graph()
+    changed: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for item in load_dataset("vsr", data / "vsr").items:
+        said = item.statement
+        usual = question(said.subject, said.relation, said.object)
+        if usual != question(said.subject, said.relation, said.object, phrase=said.phrase):
+            changed[said.relation in graph][said.phrase] += 1
+    covered, outside = changed[True], changed[False]
+    # 537 rows get other words; "left of" and "right of" only lose the "to the" in front of them.
+    assert (covered.total(), covered.pop("left of"), covered.pop("right of"), covered.total()) == (606, 40, 29, 537)
+    assert covered == {
+        "under": 114, "on top of": 105, "at the left side of": 96, "at the right side of": 80, "in": 60, "beneath": 53,
+        "over": 25, "within": 4,
+    }  # fmt: skip
+    assert outside == {"next to": 60, "beside": 37, "away from": 35, "close to": 20}

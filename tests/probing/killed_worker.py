@@ -17,7 +17,7 @@ from recap.claims import default_graph
 from recap.datasets import load_dataset
 from recap.images.decode import open_picture
 from recap.models.local import LocalModel
-from recap.probing import Asked, plan_job, rows_of, run_job
+from recap.probing import plan_job, rows_of, run_job
 from recap.store import Store
 from recap.table import write_table
 
@@ -26,17 +26,16 @@ torch.set_num_threads(1)
 checkpoint, data, kept, out = sys.argv[1:5]
 model = LocalModel.load(checkpoint)
 graph = default_graph()
-asked = [
-    Asked(i.id, graph.claim(i.statement), str(Path(data).parent / str(i.image)), i.unit, i.dataset, i.label)
-    for i in load_dataset(data).items
-]
-job = plan_job(asked, "diagnostic", lambda _, n: 100, 300, graph)
+folder = Path(data).parent
+job = plan_job(
+    load_dataset(data).items, "diagnostic", lambda _, n: 100, 300, graph, locate=lambda image: str(folder / image)
+)
 
 
 def run() -> None:
     with Store(kept) as store:
-        ran = run_job(job, model, store, open_picture)
-    write_table(rows_of(job, ran, str(model.identity), graph), out)
+        done = run_job(job, model, store, open_picture)
+    write_table(rows_of(job, done, str(model.identity), graph), out)
 
 
 if "--serve" not in sys.argv:

@@ -20,7 +20,7 @@ from recap.images import image_stamp
 from recap.models.contract import Identity, Request
 from recap.policy import calibrate_table, decide, save_policy
 from recap.probes import View
-from recap.probing import Asked, plan_job, rows_of, run_job
+from recap.probing import Item, plan_job, rows_of, run_job
 from recap.store import Store
 from recap.table import read_table
 from tests.conftest import Ran
@@ -61,7 +61,7 @@ class Echo:
         return [[s + len(q) for q in r.questions] for r, s in zip(requests, shade, strict=True)]
 
 
-def asked(images: int = 5) -> list[Asked]:
+def items(images: int = 5) -> list[Item]:
     graph = default_graph()
     texts = (
         "The mug is left of the table.",
@@ -70,7 +70,7 @@ def asked(images: int = 5) -> list[Asked]:
         "The mug is near the table.",
     )
     return [
-        Asked(f"{i}-{j}", graph.parse(text), f"{i}", unit=f"{i}", label="yes" if j == 0 else "no")
+        Item(f"{i}-{j}", "", f"{i}", f"{i}", graph.parse(text).statement, "yes" if j == 0 else "no")
         for i in range(images)
         for j, text in enumerate(texts)
     ]
@@ -85,24 +85,24 @@ def flat(image: str | None, questions: int) -> int:
 
 
 def test_statements_about_one_picture_share_a_request() -> None:
-    job = plan_job(asked(2), "diagnostic", flat, 1000)
+    job = plan_job(items(2), "diagnostic", flat, 1000)
     seen = [(e.image, e.view) for batch in job.batches for e in batch]
     assert seen == [("0", View.IMAGE), ("0", View.DEGRADED), ("1", View.IMAGE), ("1", View.DEGRADED), (None, View.TEXT)]
     assert all(len(set(e.questions)) == len(e.questions) for batch in job.batches for e in batch)
 
 
 def test_batches_keep_to_the_token_budget_and_never_mix() -> None:
-    job = plan_job(asked(7), "cal", flat, 350)
+    job = plan_job(items(7), "cal", flat, 350)
     assert [len(batch) for batch in job.batches] == [3, 3, 1, 1]
     assert all(len({e.image is None for e in batch}) == 1 for batch in job.batches)
 
 
 def test_rows_hold_what_was_asked() -> None:
-    job = plan_job(asked(3), "diagnostic", flat, 1000)
+    job = plan_job(items(3), "diagnostic", flat, 1000)
     with Store(":memory:") as store:
-        ran = run_job(job, Echo(), store, shown)
-    rows = rows_of(job, ran, "echo", default_graph())
-    assert [row.id for row in rows] == [each.id for each in job.asked]
+        run = run_job(job, Echo(), store, shown)
+    rows = rows_of(job, run, "echo", default_graph())
+    assert [row.id for row in rows] == [each.id for each in job.items]
     on = rows[2]
     assert set(on.margins) == {"image", "text", "degraded"}
     assert set(on.margins["image"] or {}) == {"on", "below", "above"}
@@ -112,7 +112,7 @@ def test_rows_hold_what_was_asked() -> None:
 
 
 def test_what_is_stored_is_not_asked_again() -> None:
-    job = plan_job(asked(4), "img", flat, 250)
+    job = plan_job(items(4), "img", flat, 250)
     with Store(":memory:") as store:
         first, second = Echo(), Echo()
         one, two = run_job(job, first, store, shown), run_job(job, second, store, shown)
@@ -122,7 +122,7 @@ def test_what_is_stored_is_not_asked_again() -> None:
 
 
 def test_a_picture_seen_before_is_opened_only_if_it_must_be_shown(tmp_path: Path) -> None:
-    job = plan_job(asked(4), "diagnostic", flat, 250)
+    job = plan_job(items(4), "diagnostic", flat, 250)
     opened: list[str] = []
 
     def watched(name: str) -> Image.Image:
@@ -158,8 +158,8 @@ def test_the_stamp_of_a_file_changes_with_it(tmp_path: Path) -> None:
 
 
 def test_a_batch_is_asked_whole_whatever_is_stored_already() -> None:
-    whole = plan_job(asked(4), "img", flat, 250)
-    part = plan_job(asked(1), "img", flat, 250)
+    whole = plan_job(items(4), "img", flat, 250)
+    part = plan_job(items(1), "img", flat, 250)
     with Store(":memory:") as store:
         run_job(part, Echo(), store, shown)
         model = Echo()
@@ -180,11 +180,11 @@ def test_a_picture_that_cannot_be_shown_is_set_aside() -> None:
             raise RecapError("1: this is not an image")
         return shown(name)
 
-    job = plan_job(asked(3), "img", flat, 1000)
+    job = plan_job(items(3), "img", flat, 1000)
     with Store(":memory:") as store:
-        ran = run_job(job, Echo(), store, fails)
-    assert ran.failed == {"1": "1: this is not an image"}
-    assert {row.image for row in rows_of(job, ran, "echo", default_graph())} == {"0", "2"}
+        run = run_job(job, Echo(), store, fails)
+    assert run.failed == {"1": "1: this is not an image"}
+    assert {row.image for row in rows_of(job, run, "echo", default_graph())} == {"0", "2"}
 
 
 def test_no_more_than_two_batches_of_pictures_are_held() -> None:
@@ -202,7 +202,7 @@ def test_no_more_than_two_batches_of_pictures_are_held() -> None:
         def margins(self, requests: list[Request], prepared: Any = None) -> list[list[float]]:
             return [[0.0] * len(r.questions) for r in requests]
 
-    job = plan_job(asked(40), "img", flat, 200)
+    job = plan_job(items(40), "img", flat, 200)
     with Store(":memory:") as store:
         run_job(job, Forgetful(), store, counted)
     assert max(alive) <= 2 * 2
@@ -365,3 +365,35 @@ def test_two_hundred_kills_lose_nothing(tmp_path: Path) -> None:
     assert table.read_bytes() == (tmp_path / "calm.jsonl").read_bytes()
     with Store(wild) as store, Store(tmp_path / "calm.db") as calm:
         assert len(store) == len(calm)
+
+
+def test_rows_that_cannot_be_read_are_named_and_the_rest_is_written(
+    recap: Recap, checkpoint: Path, tmp_path: Path
+) -> None:
+    data = save_dataset(tmp_path / "d", 2)
+    with data.open("a") as stream:
+        stream.write('{"image": "0.png", "question": "Is the man on the phone?"}\n')
+        stream.write('{"image": "0.png", "question": "What is this?"}\n' * 25)
+    ran = recap("probe", data, "--model", checkpoint, "--out", tmp_path / "t.jsonl", "--json")
+    assert (ran.code, ran.json["statements"], len(ran.json["unread"])) == (2, 8, 26)
+    assert f'{data}:9: no spatial relation found in "Is the man on the phone?"' in ran.err
+    assert "… and 6 more rows that cannot be read" in ran.err
+    assert len(read_table(tmp_path / "t.jsonl")) == 8
+
+
+def test_python_probes_as_the_command_does(recap: Recap, checkpoint: Path, dataset: Path, tmp_path: Path) -> None:
+    import recap as package
+
+    said = ["probe", dataset, "--model", checkpoint, "--probes", "cal", "--wording", "verbatim", "--limit", "6"]
+    ran = recap(*said, "--out", tmp_path / "a.jsonl", "--json")
+    found = package.probe(dataset, str(checkpoint), out=tmp_path / "b.jsonl", probes="cal", wording="verbatim", limit=6)
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    changing = {"probes_per_second"}
+    assert {k: v for k, v in ran.json.items() if k not in changing} == {
+        k: v for k, v in found.to_json().items() if k not in changing
+    }
+    assert len(found.table) == 6
+    from recap.models.load import load_model
+
+    again = package.probe(dataset, load_model(str(checkpoint)), probes="cal", wording="verbatim", limit=6)
+    assert [row.direct for row in again.rows] == [row.direct for row in found.rows]

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from PIL.Image import Image
 
-from recap.claims import default_graph
 from recap.datasets import load_dataset
 from recap.errors import RecapError
 from recap.images import open_image
@@ -18,7 +17,7 @@ from recap.models.load import load_model
 from recap.models.local import LocalModel
 from recap.models.prompt import Prompted
 from recap.models.remote.metrics import PrefixCache, prefix_cache
-from recap.probing import Asked, Ran, plan_job, run_job
+from recap.probing import Item, ProbeRun, plan_job, run_job
 from recap.store import Store
 
 CHECKPOINT, DATASET = "world:aligned", "world:whatsup"
@@ -88,11 +87,7 @@ def against(
         raise RecapError(f"images is {images}; between 1 and {len(names) - WARM} can be asked about")
     served = load_model(address, say=say, **serving)
     local = cast(LocalModel, load_model(CHECKPOINT))
-    asked = [
-        Asked(item.id, default_graph().claim(item.statement), item.image or "", item.unit)
-        for item in items
-        if item.unit in set(names[: images + WARM])
-    ]
+    asked = [item for item in items if item.unit in set(names[: images + WARM])]
     models: list[LikelihoodModel] = [local, Unshared(local), served]
     timed: list[list[Timed]] = []
     for number in range(rounds):
@@ -107,12 +102,12 @@ def against(
     return tree, unshared, other
 
 
-def _round(models: Sequence[LikelihoodModel], asked: Sequence[Asked], address: str) -> list[Timed]:
+def _round(models: Sequence[LikelihoodModel], asked: Sequence[Item], address: str) -> list[Timed]:
     """Each model on the same pictures, which no server has seen before."""
     warm, counted = asked[-4 * WARM :], asked[: -4 * WARM]
-    pictures = {name: _fresh(open_image(name)) for name in dict.fromkeys(each.image for each in asked)}
+    pictures = {name: _fresh(open_image(name)) for name in dict.fromkeys(each.image or "" for each in asked)}
 
-    def run(model: LikelihoodModel, which: Sequence[Asked]) -> Ran:
+    def run(model: LikelihoodModel, which: Sequence[Item]) -> ProbeRun:
         def size(image: str | None, questions: int) -> int:
             return model.size(None if image is None else pictures[image].size, questions)
 
@@ -120,7 +115,7 @@ def _round(models: Sequence[LikelihoodModel], asked: Sequence[Asked], address: s
             return run_job(plan_job(which, "img", size, model.tokens), model, store, pictures.__getitem__)
 
     found: list[Timed] = []
-    truth: Ran | None = None
+    truth: ProbeRun | None = None
     for model in models:
         run(model, warm)
         before = prefix_cache(address)

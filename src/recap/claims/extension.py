@@ -16,18 +16,10 @@ from recap.claims.graph import Graph, Relation
 Edges = set[tuple[str, str]]
 
 
-def inverse(graph: Graph, relation: str) -> str | None:
-    """The name that says the same with the two objects swapped, if the graph has one."""
-    canonical, swapped = graph.canonical(relation)
-    if swapped:
-        return canonical
-    return next((node.name for node in graph.relations.values() if node.canonical == relation), None)
-
-
 def excludes(graph: Graph, source: str, target: str) -> bool:
     """Whether the graph sets `target` against `source`, both over the same ordered pair and as they are asked."""
     canonical, swapped = graph.canonical(source)
-    against = inverse(graph, target) if swapped else target
+    against = graph.inverse(target) if swapped else target
     return against in graph.contradictions(canonical)
 
 
@@ -37,7 +29,7 @@ def supports(graph: Graph, relation: str) -> dict[str, float]:
     stated = graph.supports(canonical)
     if not swapped:
         return dict(stated)
-    return {name: weight for other, weight in stated.items() if (name := inverse(graph, other)) is not None}
+    return {name: weight for other, weight in stated.items() if (name := graph.inverse(other)) is not None}
 
 
 def extend_graph(graph: Graph, exclusions: Iterable[tuple[str, str]]) -> Graph:
@@ -56,7 +48,7 @@ def _own_claims(graph: Graph, edges: Edges) -> set[str]:
     own: set[str] = set()
 
     def mirror(relation: str) -> str | None:
-        other = inverse(graph, relation)
+        other = graph.inverse(relation)
         return None if relation in own or other in own else other
 
     def stays(alias: str) -> bool:

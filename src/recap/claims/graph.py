@@ -65,6 +65,11 @@ class Graph:
         node = self._node(relation)
         return (node.canonical, True) if node.canonical else (relation, False)
 
+    def inverse(self, relation: str) -> str | None:
+        """The name that says the same with the two objects swapped, if the graph has one."""
+        canonical = self._node(relation).canonical if relation in self else None
+        return canonical or next((node.name for node in self.relations.values() if node.canonical == relation), None)
+
     def contradictions(self, claim: str) -> tuple[str, ...]:
         """A(c): relations over the same ordered pair that conflict with a positive claim."""
         return self._node(claim).contradictions

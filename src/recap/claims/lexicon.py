@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -30,7 +30,9 @@ class Lexicon:
     """relation → family, for every relation that can be said (in the graph or not)"""
     strip: dict[str, frozenset[str]]
     refuse: dict[str, frozenset[str]]
+    idioms: dict[str, frozenset[str]]
     frames_before: re.Pattern[str]
+    frames_asking: re.Pattern[str]
     frames_after: re.Pattern[str]
 
     def relation_of(self, phrase: str) -> str | None:
@@ -43,7 +45,7 @@ class Lexicon:
             return self
         phrases = self.phrases | {phrase.lower(): relation for phrase, (relation, _) in more.items()}
         families = self.families | dict(more.values())
-        return Lexicon(phrases, families, self.strip, self.refuse, self.frames_before, self.frames_after)
+        return replace(self, phrases=phrases, families=families)
 
     def find(self, text: str, only: str | None = None) -> list[Match]:
         """Relation phrases in the text (or only this one), longest first and never overlapping, at word boundaries.
@@ -56,11 +58,9 @@ class Lexicon:
         for phrase in (p for p in wanted if p in lowered):
             for found in re.finditer(rf"(?<![\w-]){re.escape(phrase)}(?![\w-])", text, re.IGNORECASE):
                 if all(found.end() <= m.start or found.start() >= m.end for m in taken):
-                    taken.append(Match(self._relation(phrase), phrase, found.start(), found.end()))
+                    relation = self.phrases.get(phrase, phrase.replace(" ", "_"))
+                    taken.append(Match(relation, phrase, found.start(), found.end()))
         return sorted(taken, key=lambda m: m.start)
-
-    def _relation(self, phrase: str) -> str:
-        return self.phrases.get(phrase, phrase.replace(" ", "_"))
 
 
 @cache
@@ -80,7 +80,9 @@ def default_lexicon() -> Lexicon:
         families=families,
         strip=_word_sets(data["strip"]),
         refuse=_word_sets(data["refuse"]),
+        idioms=_word_sets(data["idioms"]),
         frames_before=re.compile(rf"^\s*(?:{'|'.join(data['frames']['before'])})\s*", re.IGNORECASE),
+        frames_asking=re.compile(rf"^\s*(?:{'|'.join(data['frames']['asking'])})\s+", re.IGNORECASE),
         frames_after=re.compile(rf"\s*(?:{'|'.join(data['frames']['after'])})\s*[?.!]*$", re.IGNORECASE),
     )
 

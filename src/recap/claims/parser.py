@@ -56,9 +56,13 @@ class _Parser:
 
     def statement(self) -> Statement:
         body, is_question = self._body()
+        if self.phrase is None:
+            body = self._without_asides(body)
         match = self._one_match(body)
+        self._relates_two(body, match)
         subject = self._noun_phrase(self._strip_tail(body[: match.start]), "before", match)
         obj = self._noun_phrase(body[match.end :], "after", match)
+        self._not_an_idiom(subject, body, match)
         self._not_a_region(subject, match.relation, obj)
         family = self.lexicon.families.get(match.relation, "other")
         return Statement(subject, match.relation, obj, family, match.phrase, is_question)
@@ -73,8 +77,9 @@ class _Parser:
         while body != previous:
             previous = body
             body = self.lexicon.frames_after.sub("", self.lexicon.frames_before.sub("", body))
-        asked = body.endswith("?")
-        body = body.rstrip(" ?.!,;:'")
+        without = self.lexicon.frames_asking.sub("", body)
+        asked = body.endswith("?") or without != body
+        body = without.rstrip(" ?.!,;:'")
         if not body:
             raise self.refuse("there is nothing to read")
         if re.search(r"[?.!;]\s", body):
@@ -91,6 +96,24 @@ class _Parser:
         if opener in ("does", "do", "did"):
             return rest, True
         return re.sub(r"^there\s+(?:is|are|was|were)\s+", "", body, flags=re.IGNORECASE), asked
+
+    def _without_asides(self, body: str) -> str:
+        """Without ", which is red," and ", a tabby,": they name the same thing again. In a list it would be another."""
+        aside = r"(?:which|who) (?:is|are|was|were) [^,]+"
+        found = re.search(
+            rf"^[^,]+(,\s*(?:{aside}|an? [^,]+),)\s+(?!and\b|or\b)[^,]+|(,\s*{aside})$", body, re.IGNORECASE
+        )
+        if found is None:
+            return body
+        start, end = found.span(1 if found[1] else 2)
+        return body if self.lexicon.find(body[start:end]) else " ".join((body[:start] + body[end:]).split())
+
+    def _relates_two(self, body: str, match: Match) -> None:
+        relating_three = self.phrase is None and match.relation in self.lexicon.refuse["relating_three"]
+        if relating_three and "and" in self._words(body[match.end :]):
+            raise self.refuse(
+                f'"{match.phrase}" relates three things; ask about two at a time, as in "Is the … left of the …?"'
+            )
 
     def _one_match(self, body: str) -> Match:
         matches = self.lexicon.find(body, self.phrase)
@@ -119,7 +142,9 @@ class _Parser:
             raise self.refuse(f'no object is named {side} "{match.phrase}"')
         name = " ".join(words)
         if not re.fullmatch(r"[\w][\w '&./-]*", name):
-            raise self.refuse(f'what stands {side} "{match.phrase}" is more than a name')
+            raise self.refuse(
+                f'what stands {side} "{match.phrase}" is more than a name; name one thing, without commas and asides'
+            )
         lowered = [word.lower() for word in words]
         refused = frozenset[str]().union(
             *(self.lexicon.refuse[kind] for kind in ("not_nouns", "quantifiers", "hedges"))
@@ -133,6 +158,19 @@ class _Parser:
         if re.search(r"(?:ing|ed)$", head) and len(head) > 3 and head not in self.lexicon.refuse["nouns_like_verbs"]:
             raise self.refuse(f'"{words[-1]}" {side} "{match.phrase}" says what it does, not what it is')
         return name
+
+    def _not_an_idiom(self, subject: str, body: str, match: Match) -> None:
+        """ "Is the man on the phone?" does not ask where the man is."""
+        if self.phrase is not None:
+            return
+        end, idioms = body[match.start :].lower(), self.lexicon.idioms
+        person = subject.lower().split()[-1] in idioms["persons"]
+        if end in idioms["anything"] or (person and end in idioms["people"]):
+            raise self.refuse(
+                f'"{end}" is an idiom and says nothing about where things are; describe the object if it does'
+            )
+        if end.split()[-1] in self.lexicon.refuse["states"]:
+            raise self.refuse(f'"{end}" says how something is, not where it is')
 
     def _not_a_region(self, subject: str, relation: str, obj: str) -> None:
         """A place in the picture ("the left", "the left side of the picture") is no second object."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,14 @@ from recap.files import atomic_write
 def notice(message: str) -> None:
     """Something the user should know, without disturbing what a program reads."""
     typer.echo(f"recap: {message}", err=True)
+
+
+def name_some(lines: Sequence[str], what: str, most: int = 20) -> None:
+    """Name what was left out, line by line, and count the rest."""
+    for line in lines[:most]:
+        notice(line)
+    if len(lines) > most:
+        notice(f"… and {len(lines) - most:,} more {what}")
 
 
 def print_json(document: Any) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from recap.cli import fetch
 from recap.cli.options import GraphFile, Json
 
 app = typer.Typer(
@@ -74,23 +75,61 @@ def stats(
     Example: recap data stats vsr --root data/vsr
     """
     from recap.claims import load_graph
-    from recap.cli.console import notice, print_json
+    from recap.cli.console import name_some, print_json
     from recap.datasets import dataset_stats, load_dataset
 
     relations = load_graph(graph)
     loaded = load_dataset(dataset, root, relations)
     found = dataset_stats(loaded, relations)
-    for line in loaded.unread[:5]:
-        notice(line)
-    if len(loaded.unread) > 5:
-        notice(f"… and {len(loaded.unread) - 5} more rows without a spatial relation")
+    name_some(loaded.unread, "rows without a spatial relation", most=5)
     if json:
         print_json(found)
         return
     _show(found)
 
 
-app.command("fetch")(fetch.run)
+@app.command("fetch")
+def fetch(
+    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="vsr, whatsup or gsr.", show_default=False)],
+    root: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder to fill.", show_default="data/DATASET")
+    ] = None,
+    no_images: Annotated[bool, typer.Option("--no-images", help="Only the annotations.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Only the first N pictures.", show_default=False)
+    ] = None,
+    mirror: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            envvar="RECAP_MIRROR",
+            help="Take every file from URL/DATASET/… instead.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Fetch a benchmark from its official places, checked, into the layout that the other commands read.
+
+    A fetch that was stopped continues where it was, and what is there already is checked and left alone. A picture that
+    cannot be had is named; the exit code is then 2. For gsr, images that vsr or whatsup show too are left out: their
+    annotations are looked for in the folders beside DIR, and fetched if need be.
+
+    \b
+    Example: recap data fetch vsr --root data/vsr
+    """
+    from recap.cli.console import name_some, notice
+    from recap.datasets.fetch import Told, fetch_dataset
+    from recap.errors import RecapError
+
+    with _bars() as progress:
+        told = Told(notice, progress)
+        got = fetch_dataset(dataset, root, images=not no_images, limit=limit, mirror=mirror, told=told)
+    if got.shared:
+        notice(f"{len(got.shared)} images that another benchmark shows too are left out (shared_images.txt)")
+    name_some(got.failed, "pictures")
+    typer.echo(f"{got.root}: {len(got.items):,} statements, {got.pictures:,} pictures")
+    if got.failed:
+        raise RecapError(f"{len(got.failed):,} pictures could not be fetched; the same command tries those again")
 
 
 def _show(found: dict[str, Any]) -> None:
@@ -106,3 +145,21 @@ def _show(found: dict[str, Any]) -> None:
     for title, key in (("calls", "calls_per_statement"), ("planned", "planned_calls_per_statement")):
         told = ", ".join(f"{name} {calls:.2f}" for name, calls in found[key].items())
         typer.echo(f"{title:<10} {told} per statement" + ("  (as the paper counts)" if title == "calls" else ""))
+
+
+@contextlib.contextmanager
+def _bars() -> Generator[Callable[[str, int, int], None]]:
+    """One progress bar at a time, a new one for each new label."""
+    from recap.progress import progress
+
+    with contextlib.ExitStack() as stack:
+        shown: dict[str, Callable[[int], None]] = {}
+
+        def tell(label: str, done: int, of: int) -> None:
+            if label not in shown:
+                stack.close()
+                shown.clear()
+                shown[label] = stack.enter_context(progress(label, of))
+            shown[label](done)
+
+        yield tell

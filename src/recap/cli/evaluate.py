@@ -55,48 +55,34 @@ def run(
     \b
     Example: recap evaluate table.jsonl --splits 20 --json
     """
-    from recap.claims import load_graph
+    from functools import partial
+
     from recap.cli.console import notice, print_json, split_names
     from recap.evaluation import evaluate
-    from recap.progress import progress
     from recap.table import read_table
 
-    rows = read_table(table, load_graph(graph))
+    rows = read_table(table, graph)
     if family is not None:
-        rows = _only_family(rows, family)
+        rows = rows.of_family(family)
     names = split_names(risk, context.args)
-    with progress("splits", splits) as done:
-        result = evaluate(rows, splits=splits, coverage=coverage, level=level, risks=names, progress=done)
-    if out is not None:
-        if names is not None:
-            # The report is about everything that the table allows; only what is printed is about the risks named.
-            with progress("splits", splits) as done:
-                whole = evaluate(rows, splits=splits, coverage=coverage, level=level, progress=done)
-        else:
-            whole = result
-        _write(result, out)
-        page = _report(rows, whole, table, out)
-        notice(f"report: {page}")
+    measure = partial(evaluate, rows, splits=splits, coverage=coverage, level=level)
+    result = measure(risks=names)
+    for note in result.notes:
+        notice(note)
     if result.unlabelled:
         notice(f"{result.unlabelled} rows have no label and were left out")
+    if out is not None:
+        _write(result, out)
+        if result.skipped:
+            notice(f"{out}: figures without a report, which needs every split")
+        else:
+            # The report is about everything that the table allows; only what is printed is about the risks named.
+            page = _report(rows, result if names is None else measure(), table, out)
+            notice(f"report: {page}")
     if json:
         print_json(result.to_json())
     else:
         _show(result)
-
-
-def _only_family(rows: MarginTable, family: str) -> MarginTable:
-    import numpy as np
-
-    from recap.errors import RecapError, did_you_mean
-
-    keep = np.array(rows.families) == family
-    if not keep.any():
-        known = sorted(set(rows.families))
-        raise RecapError(
-            f'{rows.source}: no row of family "{family}"{did_you_mean(family, known)} (here: {", ".join(known)})'
-        )
-    return rows.where(keep)
 
 
 def _write(result: Evaluation, out: Path) -> None:
@@ -135,7 +121,8 @@ def _report(rows: MarginTable, result: Evaluation, source: Path, out: Path) -> P
     report = Report(
         title=f"RECAP: {study.title(study.headline[0])} on {study.title(study.primary[0])}",
         suite=study.suite,
-        command=f"recap evaluate {source} --coverage {result.coverage:g} --splits {result.splits} --out {out}",
+        command=f"recap evaluate {source} --coverage {result.coverage:g} --level {result.level:g} "
+        f"--splits {result.splits} --out {out}",
         date=today(),
         experiments=found if result.coverage == PAPERS_COVERAGE else restated(found, result.coverage),
         provenance=provenance(study),

@@ -6,7 +6,8 @@ import errno
 import io
 import os
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, Any
 
 import typer
 
@@ -25,8 +26,10 @@ from recap.cli import (
     reproduce,
     score,
     serve,
+    table,
 )
-from recap.errors import RecapError, reason
+from recap.cli.console import notice
+from recap.errors import RecapError, RecapWarning, reason
 
 app = typer.Typer(
     name="recap",
@@ -54,6 +57,7 @@ app.command("bench")(bench.run)
 app.command("serve")(serve.run)
 app.add_typer(data.app, name="data")
 app.add_typer(graph.app, name="graph")
+app.add_typer(table.app, name="table")
 
 
 @app.callback()
@@ -77,6 +81,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     if sys.stdout is None:  # closed by the caller: nobody listens
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
+    _notice_warnings()
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -95,6 +100,19 @@ def main() -> None:
         code = 0
         _abandon_stdout()
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _notice_warnings() -> None:
+    """Our own warnings are notices; those of others stay as they are."""
+    shown = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, RecapWarning):
+            notice(str(message))
+        else:
+            shown(message, category, *where, **more)
+
+    warnings.showwarning = show
 
 
 def _abandon_stdout() -> None:

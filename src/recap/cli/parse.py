@@ -34,6 +34,7 @@ def run(
             {
                 "subject": said.subject,
                 "relation": said.relation,
+                "phrase": said.phrase,
                 "object": said.object,
                 "family": family,
                 "claim": claim.relation,
@@ -45,6 +46,8 @@ def run(
         )
         return
     typer.echo(f"statement      {said.subject} {said.relation} {said.object}   ({family})")
+    if said.phrase.replace(" ", "_") != said.relation:
+        typer.echo(f'words          "{said.phrase}" is read as {said.relation}')
     if claim.relation is None:
         typer.echo("claim          outside the relation graph: only confidence can audit it")
     else:

@@ -27,8 +27,6 @@ from recap.cli.options import (
     Workers,
 )
 
-SHOWN_FAILURES = 20
-
 
 def run(
     dataset: Annotated[
@@ -45,6 +43,10 @@ def run(
     wrapper: Annotated[
         str, typer.Option(help="Words around every question: plain, image, careful or visible.")
     ] = "plain",
+    wording: Annotated[
+        str,
+        typer.Option(help="How statements are asked: in their relation's words, or verbatim, in their own phrase."),
+    ] = "relation",
     root: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder with the official files.")] = None,
     images: Annotated[
         Path | None,
@@ -74,89 +76,58 @@ def run(
     """Ask a model every probe of a dataset and write the margin table.
 
     All questions about a picture share one forward. With --store, a run that was stopped continues where it was and
-    yields the same table, byte for byte. A picture that cannot be shown is named and left out; the exit code is then 2.
+    yields the same table, byte for byte. A row that cannot be read or a picture that cannot be shown is named and left
+    out; the exit code is then 2.
     With --engine ray many workers share the job, on this machine or a cluster; table and store are the same.
 
     \b
     Example: recap probe whatsup --root data/whatsup --model Qwen/Qwen3-VL-8B-Instruct --store margins.db --out wu.jsonl
              recap probe mine.jsonl --model http://localhost:8000/v1#qwen --store margins.db --out mine-margins.jsonl
     """
-    from functools import partial
-
-    from recap.claims import load_graph
-    from recap.cli.console import notice, print_json
-    from recap.cli.engines import Wanted
+    from recap.cli.console import name_some, print_json
     from recap.cli.loading import load_model
-    from recap.datasets import load_dataset
-    from recap.datasets.probing import check_pictures, probe_items
-    from recap.errors import RecapError, did_you_mean
-    from recap.models.remote import is_remote
-    from recap.probes import PROBE_SETS, ways
-    from recap.progress import running
-    from recap.store import Store
-    from recap.table import write_table
+    from recap.datasets.probing import probe
+    from recap.errors import RecapError
 
-    if probes not in PROBE_SETS:
-        raise RecapError(f'"{probes}" is not a probe set{did_you_mean(probes, PROBE_SETS)} ({", ".join(PROBE_SETS)})')
-    if wrapper not in ways("wrappers"):
-        known = ways("wrappers")
-        raise RecapError(f'"{wrapper}" is not a wrapper{did_you_mean(wrapper, known)} ({", ".join(known)})')
-    wanted = Wanted(engine, address, workers, gpus_per_worker)
-    wanted.check()
-    relations = load_graph(graph)
-    items = load_dataset(dataset, root, relations).items[:limit]
-    check_pictures(items)
-    folder = images or root or Path(dataset).parent
-    kept = Store(store or ":memory:")  # before the model: a wrong file should not cost its loading
-    load = partial(
-        load_model,
+    found = probe(
+        dataset,
         model,
+        out=out,
+        probes=probes,
+        wrapper=wrapper,
+        wording=wording,
+        root=root,
+        images=images,
+        store=store,
+        limit=limit,
+        graph=graph,
+        engine=engine,
+        address=address,
+        workers=workers,
+        gpus_per_worker=gpus_per_worker,
+        load=load_model,
+        plain=plain,
+        compiled=compiled,
         dtype=dtype,
         device=device,
         attention=attention,
-        plain=plain,
-        compiled=compiled,
         server=server,
         concurrency=concurrency,
         timeout=timeout,
         patience=patience,
         template=template,
     )
-    with kept, wanted.open(load, is_remote(model)) as speaker, running("probes") as done:
-        found = probe_items(
-            items,
-            speaker,
-            kept,
-            probes=probes,
-            wrapper=wrapper,
-            graph=relations,
-            folder=folder,
-            source=dataset,
-            progress=done,
-        )
-    ran, rows = found.ran, found.rows
-    for why in list(ran.failed.values())[:SHOWN_FAILURES]:
-        notice(why)
-    if len(ran.failed) > SHOWN_FAILURES:
-        notice(f"… and {len(ran.failed) - SHOWN_FAILURES} more pictures that cannot be shown")
-    if not rows:
-        raise RecapError(f"{dataset}: none of its {len(items)} statements could be probed")
-    write_table(rows, out)
-    summary = {
-        "statements": len(rows),
-        "probes": ran.computed + ran.found,
-        "forwards": ran.forwards,
-        "cache_hits": ran.found,
-        "probes_per_second": round(ran.rate, 2),
-        "failed_images": len(ran.failed),
-        "scoring": speaker.way,
-    }
+    name_some(found.unread, "rows that cannot be read")
+    name_some(list(found.failed_images.values()), "pictures that cannot be shown")
+    if not found.rows:
+        raise RecapError(f"{dataset}: none of its statements could be probed")
     if json:
-        print_json(summary)
+        print_json(found.to_json())
     else:
+        ran = found.ran
         typer.echo(
-            f"{len(rows)} statements → {out}: {summary['probes']} probes ({ran.found} from the store), "
-            f"{ran.forwards} forwards, {ran.rate:.1f} probes/s, scored by {speaker.way}"
+            f"{len(found.rows)} statements → {out}: {ran.computed + ran.found} probes ({ran.found} from the store), "
+            f"{ran.forwards} forwards, {ran.rate:.1f} probes/s, scored by {found.scoring}"
         )
-    if ran.failed:
+    if found.unread or found.failed_images:
         raise typer.Exit(2)

@@ -33,30 +33,23 @@ def run(
     \b
     Example: recap score table.jsonl --risk confidence recap-img --out scores.jsonl
     """
-    import math
-
-    from recap.claims import load_graph
     from recap.cli.console import notice, split_names, write_lines
-    from recap.risks import compute_risk, offered
+    from recap.commands import score
+    from recap.risks import offered
     from recap.table import read_table
 
-    relations = load_graph(graph)
-    rows = read_table(table, relations)
-    reference = read_table(calibration, relations) if calibration else None
+    rows = read_table(table, graph)
     names = split_names(risk, context.args)
     if names is None:
         names, withheld = offered(rows)
-        for name, why in withheld.items():
-            notice(f"{name} is left out: {why}")
-    columns = {name: compute_risk(rows, name, reference).tolist() for name in names}
-    records = (
-        {
-            "id": row.id,
-            "answer": "yes" if row.says_yes else "no",
-            "risks": {name: None if math.isnan(values[i]) else values[i] for name, values in columns.items()},
-        }
-        for i, row in enumerate(rows.rows)
-    )
-    count = write_lines(records, out)
+        if withheld:
+            notice(f"left out: {_grouped(withheld)}")
+    count = write_lines(score(rows, names, calibration=calibration, graph=graph), out)
     if out:
         notice(f"{count} rows scored by {len(names)} risks → {out}")
+
+
+def _grouped(withheld: dict[str, str]) -> str:
+    """Each reason once, with the risks that it keeps out."""
+    reasons = dict.fromkeys(withheld.values())
+    return "; ".join(f"{', '.join(n for n, why in withheld.items() if why == one)} ({one})" for one in reasons)

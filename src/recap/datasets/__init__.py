@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from recap.claims import Graph
-from recap.datasets.gsr import load_gsr
+from recap.datasets.benchmarks import load_gsr, load_vsr, load_whatsup
 from recap.datasets.item import Dataset, Item, Loaded
-from recap.datasets.own import load_own
+from recap.datasets.reading import load_own
 from recap.datasets.shared import without_shared
 from recap.datasets.stats import dataset_stats
-from recap.datasets.vsr import load_vsr
-from recap.datasets.whatsup import load_whatsup
 from recap.errors import RecapError, did_you_mean
 from recap.schemes import scheme_of
 

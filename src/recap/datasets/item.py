@@ -1,4 +1,4 @@
-"""One statement of a benchmark: what is said about which image, and whether it is true."""
+"""A benchmark, and the statements that are read from it."""
 
 from __future__ import annotations
 
@@ -6,25 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from recap.claims import Statement
-
-
-@dataclass(frozen=True)
-class Item:
-    """A labelled (or not) statement about an image, in a dataset's canonical order."""
-
-    id: str
-    dataset: str
-    unit: str
-    """what is resampled and split whole: a choice group where there is one, else the image"""
-    image: str | None
-    statement: Statement
-    label: str | None
-    """yes, no, or None where the truth is unknown"""
-    question: str | None = None
-    """the direct question in the asker's own words; None asks the relation's template"""
-    answer: str | None = None
-    """a frozen answer to audit, if the data brings one"""
+from recap.probing.item import Item
 
 
 @dataclass(frozen=True)
@@ -47,3 +29,6 @@ class Dataset:
     licence: str
     home: str
     load: Callable[[Path], Loaded]
+
+
+__all__ = ["Dataset", "Item", "Loaded"]

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from recap.claims import Graph, default_graph
-from recap.datasets import Item
-from recap.errors import RecapError
+from recap.claims import Graph, default_graph, load_graph
+from recap.datasets import Item, load_dataset
+from recap.errors import RecapError, one_of
 from recap.images import image_size
-from recap.probing import Asked, Engine, Ran, plan_job, rows_of
+from recap.models import LikelihoodModel
+from recap.models.load import load_model
+from recap.models.remote import is_remote
+from recap.probes import PROBE_SETS, question, ways
+from recap.probing import Engine, LocalEngine, ProbeRun, open_engine, plan_job, rows_of
+from recap.progress import running
 from recap.schemes import scheme_of
 from recap.store import Store
-from recap.table import MarginTable, Row
+from recap.table import MarginTable, Row, write_table
 
+WORDINGS = ("relation", "verbatim")
 Progress = Callable[[int, int], None]
 """told how many probes are done, and of how many"""
+
+
+def _unwatched(_done: int, _of: int) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -24,14 +38,107 @@ class Probing:
     """What probing a dataset gave: rows in the dataset's order, and how it went."""
 
     rows: list[Row]
-    ran: Ran
+    ran: ProbeRun
     graph: Graph
     source: str
+    unread: tuple[str, ...] = ()
+    """rows of the dataset that were left out, one line each: where, and why no relation was found"""
+    wording: str = "relation"
+    scoring: str = ""
+    """how the model was scored: as token trees, plainly, or by a server"""
+
+    @property
+    def failed_images(self) -> dict[str, str]:
+        """The pictures that could not be shown, and why; their statements were left out."""
+        return dict(self.ran.failed)
+
+    def to_json(self) -> dict[str, Any]:
+        """What `recap probe --json` prints."""
+        return {
+            "statements": len(self.rows),
+            "unread": list(self.unread),
+            "probes": self.ran.computed + self.ran.found,
+            "forwards": self.ran.forwards,
+            "cache_hits": self.ran.found,
+            "probes_per_second": round(self.ran.rate, 2),
+            "failed_images": len(self.ran.failed),
+            "wording": self.wording,
+            "scoring": self.scoring,
+        }
 
     @property
     def table(self) -> MarginTable:
         """The rows as a table."""
         return MarginTable(tuple(self.rows), self.graph, source=self.source)
+
+
+def probe(
+    dataset: str | Path,
+    model: str | LikelihoodModel,
+    *,
+    out: str | Path | None = None,
+    probes: str = "img",
+    wrapper: str = "plain",
+    wording: str = "relation",
+    root: str | Path | None = None,
+    images: str | Path | None = None,
+    store: str | Path | None = None,
+    limit: int | None = None,
+    graph: str | Path | Graph | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    workers: int | None = None,
+    gpus_per_worker: float | None = None,
+    progress: Progress | bool = True,
+    load: Callable[..., LikelihoodModel] = load_model,
+    **loading: Any,
+) -> Probing:
+    """Ask a model every probe of a dataset: what `recap probe` does, with the same options and defaults.
+
+    `dataset` is a benchmark's name or a file, `model` a name or a model already loaded. The table is written to `out`
+    where that is given. `progress` may be a function that is told how many probes are done, and of how many. `loading`
+    are the model's options (dtype, device, …). What cannot be read or shown is left out, and named in the result.
+    """
+    one_of(probes, PROBE_SETS, "a probe set")
+    one_of(wrapper, ways("wrappers"), "a wrapper")
+    one_of(wording, WORDINGS, "a wording")
+    if isinstance(model, str):
+        opened = open_engine(
+            engine,
+            partial(load, model, **loading),
+            address=address,
+            workers=workers,
+            gpus=gpus_per_worker,
+            served=is_remote(model),
+            say=lambda text: print(text, end="", file=sys.stderr),
+        )
+    elif engine == "local":
+        opened = contextlib.nullcontext(LocalEngine(model))
+    else:
+        raise RecapError("a model that is already loaded cannot be sent to Ray's workers: give its name")
+    relations = graph if isinstance(graph, Graph) else load_graph(graph)
+    loaded = load_dataset(str(dataset), root, relations)
+    items = loaded.items[:limit]
+    check_pictures(items)
+    watched = running("probes") if progress is True else contextlib.nullcontext(progress or _unwatched)
+    # The store before the model: a wrong file should not cost its loading.
+    with Store(store or ":memory:") as kept, opened as ready, watched as bar:
+        found = probe_items(
+            items,
+            ready,
+            kept,
+            probes=probes,
+            wrapper=wrapper,
+            wording=wording,
+            graph=relations,
+            folder=Path(images or root or Path(dataset).parent),
+            source=str(dataset),
+            progress=bar,
+        )
+        found = replace(found, unread=loaded.unread, wording=wording, scoring=ready.way)
+    if found.rows and out is not None:
+        write_table(found.rows, out)
+    return found
 
 
 def probe_items(
@@ -41,21 +148,32 @@ def probe_items(
     *,
     probes: str = "img",
     wrapper: str = "plain",
+    wording: str = "relation",
     graph: Graph | None = None,
     folder: Path | None = None,
     source: str = "the dataset",
-    progress: Progress = lambda _done, _of: None,
+    progress: Progress = _unwatched,
 ) -> Probing:
     """Ask an engine every probe of these statements. Pictures are looked for in `folder`; what fails is set aside."""
     relations = graph or default_graph()
-    asked = [_asked(item, folder or Path(), relations) for item in items]
+    if wording == "verbatim":
+        items = [_verbatim(item, relations) for item in items]
+    check_pictures(items)
 
     def size(image: str | None, questions: int) -> int:
         return engine.size(None if image is None else image_size(image), questions)
 
-    job = plan_job(asked, probes, size, engine.tokens, relations, wrapper)
+    find = partial(locate, folder or Path())
+    job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find)
     ran = engine.run(job, store, lambda done: progress(done, job.probes))
     return Probing(rows_of(job, ran, str(engine.identity), relations), ran, relations, source)
+
+
+def _verbatim(item: Item, graph: Graph) -> Item:
+    """The statement asked in its own relation phrase, unless it comes with a question of its own."""
+    said = item.statement
+    asked = question(said.subject, said.relation, said.object, graph, said.phrase)
+    return item if item.question else replace(item, question=asked)
 
 
 def check_pictures(items: Sequence[Item]) -> None:
@@ -63,22 +181,6 @@ def check_pictures(items: Sequence[Item]) -> None:
     for item in items:
         if item.image is None:
             raise RecapError(f"{item.id}: it is not known which picture this statement is about")
-
-
-def _asked(item: Item, folder: Path, graph: Graph) -> Asked:
-    check_pictures([item])
-    image = item.image or ""
-    return Asked(
-        item.id,
-        graph.claim(item.statement),
-        locate(folder, image),
-        item.unit,
-        item.dataset,
-        item.label,
-        item.answer,
-        item.question,
-        item.image,
-    )
 
 
 def locate(folder: Path, image: str) -> str:

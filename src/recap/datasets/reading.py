@@ -1,4 +1,4 @@
-"""Reading annotation files with errors that name the file, the row and the field."""
+"""Reading annotation files, one's own among them, with errors that name the file, the row and the field."""
 
 from __future__ import annotations
 
@@ -6,16 +6,55 @@ import contextlib
 import json
 from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from recap.errors import RecapError
+from recap.claims import Graph, NoRelationError, default_graph, parse
+from recap.datasets.item import Item, Loaded
+from recap.errors import RecapError, misspelt, quoted
 from recap.files import BOM, LONGEST_LINE, reading
 from recap.validation import explain
 
 Model = TypeVar("Model", bound=BaseModel)
 T = TypeVar("T")
+
+TEXTS = ("question", "statement", "caption")
+"""the fields that may hold what is said about the picture; a row has one of them"""
+
+
+def _yes_or_no(value: Any) -> Any:
+    """Labels as people write them: yes and no, true and false, 1 and 0, in any case, quoted or not."""
+    if isinstance(value, str | bool | int):
+        return {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}.get(
+            str(value).strip().lower(), value
+        )
+    return value
+
+
+YesNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no)]
+
+
+class _OwnRow(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    image: str
+    question: str | None = None
+    statement: str | None = None
+    caption: str | None = None
+    label: YesNo | None = None
+    id: str | None = None
+    unit: str | None = None
+    answer: YesNo | None = None
+
+    @property
+    def text(self) -> str:
+        given = {name: text for name in TEXTS if (text := getattr(self, name)) is not None}
+        if not given:
+            raise RecapError(f'field "{TEXTS[0]}" is missing (or "{TEXTS[1]}", or "{TEXTS[2]}")')
+        if len(given) > 1:
+            raise RecapError(f"it has {' and '.join(given)}; which of them is meant?")
+        return next(iter(given.values()))
 
 
 class MissingFileError(RecapError):
@@ -76,3 +115,28 @@ def validated_list(source: Path, kind: TypeAdapter[list[T]]) -> list[T]:
         return kind.validate_python(elements)
     except ValidationError as error:
         raise RecapError(f"{source}: element {explain(error)}") from None
+
+
+def load_own(source: Path, graph: Graph | None = None) -> Loaded:
+    """A JSONL of one's own: questions or statements. Those without one spatial relation are listed, not guessed."""
+    lexicon = (graph or default_graph()).lexicon
+    items: list[Item] = []
+    unread: list[str] = []
+    seen: dict[str, int] = {}
+    for place, row in validated_lines(source, _OwnRow):
+        with locating(source, place):
+            for extra in row.model_extra or {}:
+                if meant := misspelt(extra, _OwnRow.model_fields):
+                    raise RecapError(f'"{extra}" is not a field; did you mean "{meant}"?')
+            name, text = row.id or f"{source.stem}-{place}", row.text
+            if name in seen:
+                raise RecapError(f"id {quoted(name)} is a duplicate of line {seen[name]}")
+        seen[name] = place
+        try:
+            statement = parse(text, lexicon)
+        except NoRelationError as error:
+            unread.append(f"{source}:{place}: {error}")
+            continue
+        asked = row.question if statement.is_question else None
+        items.append(Item(name, source.stem, row.unit or row.image, row.image, statement, row.label, asked, row.answer))
+    return Loaded(tuple(items), tuple(unread))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
+from recap.claims import Graph
 from recap.errors import RecapError
 from recap.evaluation.metrics import METRICS, measure
 from recap.evaluation.result import Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
+from recap.progress import progress as bar
 from recap.risks import compute_risk, offered, risk_named
 from recap.statistics import (
     DRAWS,
@@ -24,25 +28,29 @@ from recap.statistics import (
     interval,
     resample_metrics,
 )
-from recap.table import Bools, Floats, MarginTable
+from recap.table import Bools, Floats, MarginTable, as_table
 
 DEPLOYED = "recap"
 BASELINE = "confidence"
 
 
 def evaluate(
-    table: MarginTable,
+    table: MarginTable | str | Path,
     *,
     splits: int = SPLITS,
     coverage: float = 0.8,
     level: float = 0.95,
     draws: int = DRAWS,
     risks: Sequence[str] | None = None,
-    progress: Callable[[int], None] | None = None,
+    family: str | None = None,
+    graph: str | Path | Graph | None = None,
+    progress: Callable[[int], None] | bool = True,
 ) -> Evaluation:
     """Every risk the table allows (or those named), and deployed RECAP, over the splits.
 
-    `progress` is told how many splits are done; where rows lie outside the graph there are two rounds of them.
+    `table` is a table or its file, read with `graph`; `family` leaves only one relation family. `progress` may be a
+    function that is told how many splits are done (where rows lie outside the graph there are two rounds of them).
+    A split that leaves too few units to calibrate on is skipped; an error is raised only where all are.
     """
     if splits < 1:
         raise RecapError(f"splits is {splits}; at least one is needed")
@@ -50,6 +58,9 @@ def evaluate(
         raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
     if not 0 < level < 1:
         raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
+    table = as_table(table, graph)
+    if family is not None:
+        table = table.of_family(family)
     everything = labelled_rows(table)
     inside = everything.where(everything.covered)
     if not len(inside):
@@ -60,15 +71,19 @@ def evaluate(
         # Risks were named: deployed RECAP is reported beside them where the table has what it needs.
         deployable = deployable and not {BASELINE, IMG} & offered(inside)[1].keys()
 
-    def pool(rows: MarginTable, some: Sequence[str]) -> tuple[dict[str, Measured], tuple[Policy, ...]]:
-        return _measure_pool(rows, some, splits, coverage, level if deployable else None, progress)
+    skipped = _skipped(inside, splits)
+    watched = bar("splits", splits) if progress is True else contextlib.nullcontext(progress or None)
+    with watched as done:
 
-    measured, policies = pool(inside, names)
-    best = measured
-    if len(everything) > len(inside):
-        best, _ = pool(
-            everything, names if risks is not None else [n for n in names if n in offered(everything, fitted=True)[0]]
-        )
+        def pool(rows: MarginTable, some: Sequence[str]) -> tuple[dict[str, Measured], tuple[Policy, ...]]:
+            seeds = [seed for seed in range(splits) if seed not in skipped]
+            return _measure_pool(rows, some, splits, seeds, coverage, level if deployable else None, done)
+
+        measured, policies = pool(inside, names)
+        best = measured
+        if len(everything) > len(inside):
+            allowed = names if risks is not None else offered(everything, fitted=True)[0]
+            best, _ = pool(everything, [name for name in names if name in allowed])
     fixed = [name for name in names if not risk_named(name).fitted]
     return Evaluation(
         n=len(everything),
@@ -85,6 +100,7 @@ def evaluate(
         pooled={name: _pooled(inside, name, coverage) for name in fixed},
         gains=_gains(inside, list(dict.fromkeys([IMG, SELECTOR, *fixed])), coverage, draws) if deployable else {},
         policies=policies,
+        skipped=skipped,
     )
 
 
@@ -92,21 +108,24 @@ def _measure_pool(
     table: MarginTable,
     names: Sequence[str],
     splits: int,
+    seeds: Sequence[int],
     coverage: float,
     level: float | None,
     progress: Callable[[int], None] | None,
 ) -> tuple[dict[str, Measured], tuple[Policy, ...]]:
-    """The named risks on the held-out rows of each split; unless `level` is None, also RECAP and its policies."""
+    """The named risks on the held-out rows of each split; unless `level` is None, also RECAP and its policies.
+
+    A split that is not among the seeds has no figures.
+    """
     units = [row.unit for row in table.rows]
-    sides = [calibration_rows(units, seed) for seed in range(splits)]
-    _check_sides(table, sides)
     fixed = {name: compute_risk(table, name) for name in names if not risk_named(name).calibrated}
     scores = Scores.of(table) if level is not None else None
     found: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
     modes: Counter[str] = Counter({IMG: 0, SELECTOR: 0})
     policies: list[Policy] = []
     sizes = {DEPLOYED: len(table)}
-    for seed, side in enumerate(sides):
+    for seed in seeds:
+        side = calibration_rows(units, seed)
         for name in names:
             risk = fixed[name] if name in fixed else compute_risk(table, name, calibration=table.where(side))
             sizes[name] = int((~np.isnan(risk)).sum())
@@ -119,7 +138,11 @@ def _measure_pool(
         if progress is not None:
             progress(seed + 1)
     measured = {
-        name: Measured(sizes[name], _by_metric(rows), dict(modes) if name == DEPLOYED else {})
+        name: Measured(
+            sizes[name],
+            _by_metric(dict(zip(seeds, rows, strict=True)), splits),
+            dict(modes) if name == DEPLOYED else {},
+        )
         for name, rows in found.items()
     }
     return measured, tuple(policies)
@@ -186,18 +209,27 @@ def _gains(table: MarginTable, names: Sequence[str], coverage: float, draws: int
     }
 
 
-def _check_sides(table: MarginTable, sides: Sequence[Bools]) -> None:
-    inside = table.covered
-    for seed, side in enumerate(sides):
-        units = len(np.unique(table.units[side & inside]))
-        if units < 2 or side.all():
-            which = f"calibrates on {units} unit{'' if units == 1 else 's'}" if units < 2 else "holds no unit out"
-            total = len(np.unique(table.units[inside]))
-            raise RecapError(
-                f"{table.source}: split {seed} {which} of {total}; at least two must calibrate and one be held out "
-                "(use more units, or fewer splits)"
-            )
+def _skipped(table: MarginTable, splits: int) -> dict[int, str]:
+    """The splits that cannot be used, each with the reason. All of them is an error."""
+    names = [row.unit for row in table.rows]
+    total = len(set(names))
+    found: dict[int, str] = {}
+    for seed in range(splits):
+        side = calibration_rows(names, seed)
+        units = len(np.unique(table.units[side]))
+        if units < 2:
+            found[seed] = f"it calibrates on {units} of {total} units, and needs two"
+        elif side.all():
+            found[seed] = "it holds no unit out"
+    if len(found) == splits:
+        tried = "the one split that was tried" if splits == 1 else f"any of {splits} splits"
+        raise RecapError(
+            f"{table.source}: {total} unit{'s are' if total > 1 else ' is'} too few for {tried}: about a fifth of them "
+            "calibrates, which must be two or more, and the rest is measured; with 15 units or more most splits work"
+            + ("" if splits >= SPLITS or total < 3 else f", and with fewer some of --splits {SPLITS} may")
+        )
+    return found
 
 
-def _by_metric(rows: Sequence[dict[str, float]]) -> dict[str, list[float]]:
-    return {metric: [row[metric] for row in rows] for metric in METRICS}
+def _by_metric(rows: Mapping[int, dict[str, float]], splits: int) -> dict[str, list[float]]:
+    return {metric: [rows[seed][metric] if seed in rows else math.nan for seed in range(splits)] for metric in METRICS}

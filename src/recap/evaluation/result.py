@@ -12,6 +12,9 @@ import numpy as np
 from recap.policy import Policy
 from recap.statistics import Interval
 
+FEW_UNITS = 50
+"""below this, one unit is over 2 % of everything"""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -61,7 +64,23 @@ class Evaluation:
     gains: dict[str, dict[str, Interval]]
     """RECAP's modes and the other risks against confidence in that pool: paired clustered intervals, + is better"""
     policies: tuple[Policy, ...] = ()
-    """RECAP as each split calibrated it, inside the graph"""
+    """RECAP as each split calibrated it, inside the graph; skipped splits have none"""
+    skipped: dict[int, str] = field(default_factory=dict[int, str])
+    """split → why it could not be used; its figures are NaN"""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the figures should know about the table."""
+        told: list[str] = []
+        if self.skipped:
+            first = next(iter(self.skipped.items()))
+            told.append(f"{len(self.skipped)} of {self.splits} splits were skipped (split {first[0]}: {first[1]})")
+        if self.units < FEW_UNITS:
+            told.append(
+                f"there are only {self.units} units: intervals are wide and figures rest on single pictures; "
+                "more units help, more splits do not"
+            )
+        return told
 
     def to_json(self) -> dict[str, Any]:
         """Fractions in 0…1; null where a metric has no value."""
@@ -79,6 +98,10 @@ class Evaluation:
         if self.uncovered:
             risks = {name: measured.to_json() for name, measured in self.inside.items()}
             document["inside_graph"] = {"n": self.n - self.uncovered, "risks": risks}
+        if self.skipped:
+            document["skipped_splits"] = {str(seed): why for seed, why in self.skipped.items()}
+        if self.notes:
+            document["notes"] = self.notes
         document["withheld"] = self.withheld
         document["pooled"] = {name: _finite(values) for name, values in self.pooled.items()}
         document["gains"] = {

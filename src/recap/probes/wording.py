@@ -16,14 +16,18 @@ def _wording() -> dict[str, dict[str, str]]:
     return tomllib.loads(text)
 
 
-def question(subject: str, relation: str, obj: str, graph: Graph | None = None) -> str:
-    """The yes/no question about one relation over one ordered pair.
+def question(subject: str, relation: str, obj: str, graph: Graph | None = None, phrase: str | None = None) -> str:
+    """The yes/no question about one relation over one ordered pair, in the relation's words or in this phrase.
+
+    A phrase that is a verb ("contains") leaves the relation's own question: there is no other way to ask it.
 
     >>> question("mug", "left_of", "laptop")
     'Is the mug to the left of the laptop?'
     """
     own = graph.relations[relation].question if graph and relation in graph else None
     template = own or _wording()["questions"].get(relation) or f"Is the {{s}} {relation.replace('_', ' ')} the {{o}}?"
+    if phrase is not None and template.startswith("Is "):
+        template = f"Is the {{s}} {phrase} the {{o}}?"
     return template.replace("{s}", subject).replace("{o}", obj)
 
 
@@ -38,7 +42,7 @@ def asked_by(way: str, asked: str, subject: str, obj: str) -> str:
     >>> asked_by(ways("paraphrases")["visible"], "Does the box contain the ball?", "box", "ball")
     'Based on what is visible, is it true that the box contains the ball?'
     """
-    bare = asked.rstrip("? ")
+    bare = asked.rstrip("?. ")
     parts = {
         "question": bare[:1].lower() + bare[1:],
         "Question": bare,

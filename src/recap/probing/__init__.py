@@ -1,20 +1,21 @@
 """Probing: a job of statements and pictures, asked of a model in batches, every margin kept in the store."""
 
-from recap.probing.engine import Engine, LocalEngine
-from recap.probing.job import Asked, Entry, Job, plan_job
-from recap.probing.rows import row_of, rows_of
-from recap.probing.run import Margins, Ran, run_job
+from recap.probing.engine import Engine, LocalEngine, open_engine
+from recap.probing.item import Item
+from recap.probing.job import Entry, Job, plan_job
+from recap.probing.rows import rows_of
+from recap.probing.run import Margins, ProbeRun, run_job
 
 __all__ = [
-    "Asked",
     "Engine",
     "Entry",
+    "Item",
     "Job",
     "LocalEngine",
     "Margins",
-    "Ran",
+    "ProbeRun",
+    "open_engine",
     "plan_job",
-    "row_of",
     "rows_of",
     "run_job",
 ]

@@ -1,7 +1,7 @@
 """The probing job: which questions go with which picture, in which batches. Decided from the job alone.
 
 A margin's last bits can depend on what shares its batch. So batches never depend on what is stored already, and a run
-that was killed and started again asks in the very same company.
+that was killed and started again asks the very same batches.
 """
 
 from __future__ import annotations
@@ -9,29 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from recap.claims import Claim, Graph
+from recap.claims import Graph, default_graph
 from recap.probes import Plan, Probe, View, merge_by_image, plan_probes
+from recap.probing.item import Item
 
 TEXT_QUESTIONS = 16
 """questions without a picture that share a tree"""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One statement to be probed: where it comes from, what it claims, and about which picture."""
-
-    id: str
-    claim: Claim
-    image: str
-    """a path, or any name that the job's opener understands"""
-    unit: str
-    dataset: str | None = None
-    label: str | None = None
-    answer: str | None = None
-    question: str | None = None
-    """the direct question in the asker's own words"""
-    named: str | None = None
-    """what the table calls the picture, where it is opened by another name: tables do not say where pictures lie"""
 
 
 @dataclass(frozen=True)
@@ -50,10 +33,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Job:
-    """Statements, their plans, and the batches that answer them all."""
+    """Statements, their plans and pictures, and the batches that answer them all."""
 
-    asked: tuple[Asked, ...]
+    items: tuple[Item, ...]
     plans: tuple[Plan, ...]
+    images: tuple[str, ...]
+    """where each item's picture is opened: tables name pictures as the dataset does, wherever they lie"""
     batches: tuple[tuple[Entry, ...], ...]
 
     @property
@@ -67,13 +52,27 @@ Size = Callable[[str | None, int], int]
 
 
 def plan_job(
-    asked: Sequence[Asked], probes: str, size: Size, budget: int, graph: Graph | None = None, wrapper: str = "plain"
+    items: Sequence[Item],
+    probes: str,
+    size: Size,
+    budget: int,
+    graph: Graph | None = None,
+    wrapper: str = "plain",
+    locate: Callable[[str], str] = lambda image: image,
 ) -> Job:
-    """Merge the plans of all statements per picture, and cut them into batches of at most `budget` tokens."""
-    plans = tuple(plan_probes(each.claim, probes, graph=graph, asked=each.question, wrapper=wrapper) for each in asked)
-    merged = merge_by_image(plans, [each.image for each in asked])
+    """Merge the plans of all statements per picture, and cut them into batches of at most `budget` tokens.
+
+    `locate` turns an item's picture into a path, or any name that the job's opener understands.
+    """
+    relations = graph or default_graph()
+    plans = tuple(
+        plan_probes(relations.claim(item.statement), probes, graph=graph, asked=item.question, wrapper=wrapper)
+        for item in items
+    )
+    images = tuple(locate(item.image or "") for item in items)
+    merged = merge_by_image(plans, images)
     entries = [*_with_pictures(merged), *_without(merged)]
-    return Job(tuple(asked), plans, tuple(_batches(entries, size, budget)))
+    return Job(tuple(items), plans, images, tuple(_batches(entries, size, budget)))
 
 
 def _with_pictures(merged: dict[str, tuple[Probe, ...]]) -> Iterator[Entry]:

@@ -6,27 +6,27 @@ from typing import Any
 
 from recap.claims import Graph
 from recap.probes import Plan
-from recap.probing.job import Asked, Job
-from recap.probing.run import Margins, Ran, margin_of
+from recap.probing.item import Item
+from recap.probing.job import Job
+from recap.probing.run import Margins, ProbeRun, margin_of
 from recap.table import Row, row_from_fields
 
 
-def rows_of(job: Job, ran: Ran, model: str, graph: Graph) -> list[Row]:
+def rows_of(job: Job, run: ProbeRun, model: str, graph: Graph) -> list[Row]:
     """One row per statement whose picture could be shown, in the job's order."""
     return [
-        row_of(asked, plan, ran.margins, model, graph)
-        for asked, plan in zip(job.asked, job.plans, strict=True)
-        if asked.image not in ran.failed
+        _row(item, plan, image, run.margins, model, graph)
+        for item, plan, image in zip(job.items, job.plans, job.images, strict=True)
+        if image not in run.failed
     ]
 
 
-def row_of(asked: Asked, plan: Plan, margins: Margins, model: str, graph: Graph) -> Row:
+def _row(item: Item, plan: Plan, image: str, margins: Margins, model: str, graph: Graph) -> Row:
     """A statement with everything that was measured for it."""
-    said = asked.claim.statement
     direct: dict[str, Any] = {}
     channels: dict[str, dict[str, float]] = {}
     for role in plan.roles:
-        margin = margin_of(margins, asked.image, role.probe)
+        margin = margin_of(margins, image, role.probe)
         if margin is None:
             continue
         if role.kind == "direct":
@@ -38,17 +38,17 @@ def row_of(asked: Asked, plan: Plan, margins: Margins, model: str, graph: Graph)
         else:
             channels.setdefault(role.probe.view.value, {})[role.relation or ""] = margin
     fields: dict[str, Any] = {
-        "id": asked.id,
-        "dataset": asked.dataset,
-        "unit": asked.unit,
-        "image": asked.named or asked.image,
-        "subject": said.subject,
-        "relation": said.relation,
-        "object": said.object,
-        "label": asked.label,
-        "claim": asked.claim.relation,
-        "swapped": asked.claim.swapped,
-        "answer": asked.answer,
+        "id": item.id,
+        "dataset": item.dataset or None,
+        "unit": item.unit,
+        "image": item.image,
+        "subject": item.statement.subject,
+        "relation": item.statement.relation,
+        "object": item.statement.object,
+        "label": item.label,
+        "claim": plan.claim.relation,
+        "swapped": plan.claim.swapped,
+        "answer": item.answer,
         "model": model,
         "direct": direct,
         "margins": channels,

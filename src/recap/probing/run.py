@@ -1,4 +1,4 @@
-"""Running a job: pictures are made ready while the model works, and every batch is stored whole before the next."""
+"""Running a job: pictures are prepared while the model works, and every batch is stored whole before the next."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from recap.models.contract import LikelihoodModel
 from recap.probes import Probe, View
-from recap.probing.ask import Answered, Asker, Batch, Lookup, Open, Ready, Stamp
+from recap.probing.batch import Batch, BatchResult, Lookup, Open, PreparedBatch, Preparer, Stamp
 from recap.probing.job import Job
 from recap.store import Store
 
@@ -18,37 +18,44 @@ Margins = dict[tuple[str | None, Probe], float]
 
 
 @dataclass
-class Ran:
-    """What a run did."""
+class ProbeRun:
+    """The margins of a job, and what it took to get them."""
 
     margins: Margins = field(default_factory=dict[tuple[str | None, Probe], float])
     failed: dict[str, str] = field(default_factory=dict[str, str])
     """picture → why it could not be shown"""
     computed: int = 0
+    """probes that the model answered"""
     found: int = 0
+    """probes that were in the store"""
     forwards: int = 0
     seconds: float = 0.0
 
     @property
+    def done(self) -> int:
+        """Probes answered so far."""
+        return self.computed + self.found
+
+    @property
     def rate(self) -> float:
         """Probes answered per second."""
-        return (self.computed + self.found) / self.seconds if self.seconds else 0.0
+        return self.done / self.seconds if self.seconds else 0.0
 
-    def take(self, answered: Answered, store: Store) -> None:
-        """Keep what came of a batch, first of all in the store."""
-        fresh = answered.margins if answered.fresh else {}
-        if fresh or answered.pictures:
-            store.put(fresh, answered.pictures)
+    def add(self, result: BatchResult, store: Store) -> None:
+        """Take in a batch's result, first of all into the store."""
+        fresh = result.margins if result.fresh else {}
+        if fresh or result.pictures:
+            store.put(fresh, result.pictures)
         # What stands in the store counts: another process may have been first.
-        final = store.get(fresh) if fresh else answered.margins
-        for entry, keys in zip(answered.entries, answered.keys, strict=True):
+        final = store.get(fresh) if fresh else result.margins
+        for entry, keys in zip(result.entries, result.keys, strict=True):
             self.margins |= {(entry.image, probe): final[key] for probe, key in zip(entry.probes, keys, strict=True)}
-        self.failed |= answered.failed
-        self.forwards += answered.forwards
-        if answered.fresh:
-            self.computed += answered.probes
+        self.failed |= result.failed
+        self.forwards += result.forwards
+        if result.fresh:
+            self.computed += result.probes
         else:
-            self.found += answered.probes
+            self.found += result.probes
 
 
 def run_job(
@@ -58,32 +65,32 @@ def run_job(
     open_image: Open,
     progress: Callable[[int], None] = lambda _: None,
     stamp: Stamp = lambda _: None,
-) -> Ran:
+) -> ProbeRun:
     """Find every margin of the job. A picture that cannot be shown is set aside with its reason; the rest goes on.
 
     `stamp` names a picture as it is now: what the store has seen under that name is opened only if it must be shown.
     """
-    ran, start = Ran(), time.monotonic()
+    run, start = ProbeRun(), time.monotonic()
     identity = model.identity
     store.remember_model(identity.digest, str(identity))
-    asker = Asker(model, Lookup(identity.digest, store, stamp), open_image)
-    for ready in _ahead(asker, job.batches):
-        ran.take(ready.answer(model), store)
-        progress(ran.computed + ran.found)
-        del ready  # its pictures go before the batch after next is opened
-    ran.seconds = time.monotonic() - start
-    return ran
+    preparer = Preparer(model, Lookup(identity.digest, store, stamp), open_image)
+    for prepared in _ahead(preparer, job.batches):
+        run.add(prepared.answer(model), store)
+        progress(run.done)
+        del prepared  # its pictures go before the batch after next is opened
+    run.seconds = time.monotonic() - start
+    return run
 
 
-def _ahead(asker: Asker, batches: tuple[Batch, ...]) -> Iterator[Ready]:
-    """Batches made ready one ahead of their turn, in a thread of their own: never more than two hold pixels."""
-    if len(batches) == 1:  # nothing to be ahead of, and a thread takes longer to start than a small batch to make ready
-        yield asker.ready(batches[0])
+def _ahead(preparer: Preparer, batches: tuple[Batch, ...]) -> Iterator[PreparedBatch]:
+    """Batches prepared one ahead of their turn, in a thread of their own: never more than two hold pixels."""
+    if len(batches) == 1:  # nothing to be ahead of, and starting a thread takes longer than preparing a small batch
+        yield preparer.prepare(batches[0])
         return
     with ThreadPoolExecutor(1) as pool:
-        waiting: Future[Ready] | None = None
+        waiting: Future[PreparedBatch] | None = None
         for batch in batches:
-            turn, waiting = waiting, pool.submit(asker.ready, batch)
+            turn, waiting = waiting, pool.submit(preparer.prepare, batch)
             if turn is not None:
                 # Nothing here keeps what is handed out: a future would hold its result, pictures and all.
                 now = [turn.result()]

@@ -66,7 +66,7 @@ METRICS = {
     "margins": Metric("Margins", "margins a statement that are read", share=False),
     "probes": Metric("Probes", "questions about a view of a picture", 0, 0),
     "distinct": Metric("Distinct", "different probes", 0, 0),
-    "asked": Metric("Asked", "distinct probes that were timed", 0, 0),
+    "diagnostic": Metric("Diagnostic", "the paper's diagnostic set, in its counting", 0, 0),
     "probes_per_second": Metric("Probes/s", "of those that were timed", share=False),
     "minutes": Metric("Minutes", "wall-clock time", share=False),
     "sec_per_sample": Metric("s/statement", "wall-clock seconds a statement", 0, 2),

@@ -1,6 +1,6 @@
 """The margin table: public contract 1, read, checked and laid out in columns."""
 
-from recap.table.io import read_table, write_table
+from recap.table.io import as_table, read_table, write_table
 from recap.table.row import CHANNELS, Direct, Row, row_from_fields, row_from_json
 from recap.table.table import Bools, Channel, Floats, MarginTable
 
@@ -12,6 +12,7 @@ __all__ = [
     "Floats",
     "MarginTable",
     "Row",
+    "as_table",
     "read_table",
     "row_from_fields",
     "row_from_json",

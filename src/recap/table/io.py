@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from recap.claims import Graph, default_graph
-from recap.errors import RecapError, quoted
+from recap.claims import Graph, load_graph
+from recap.errors import RecapError, RecapWarning, one_of, quoted
 from recap.files import BOM, LONGEST_LINE, atomic_write, reading
+from recap.table.pairs import suspicious_relations, to_canonical_pair
 from recap.table.row import Row, row_from_fields, row_from_json
 from recap.table.table import MarginTable
 
+PAIRS = ("canonical", "asked")
+"""over which ordered pair a row's margins may be written: that of its claim, or that of its question"""
 
-def read_table(path: str | Path, graph: Graph | None = None) -> MarginTable:
-    """The margin table in this file, checked against the graph."""
-    graph = graph or default_graph()
+
+def read_table(path: str | Path, graph: str | Path | Graph | None = None, *, pair: str = "canonical") -> MarginTable:
+    """The margin table in this file, checked against the graph. `pair` says over which pair its margins were written.
+
+    Margins that look as if written over the other pair are a `RecapWarning`: no field is wrong, but every figure is.
+    """
+    one_of(pair, PAIRS, "a pair")
+    graph = graph if isinstance(graph, Graph) else load_graph(graph)
     source = Path(path)
     seen: dict[str, int] = {}
     rows: list[Row] = []
@@ -29,11 +38,25 @@ def read_table(path: str | Path, graph: Graph | None = None) -> MarginTable:
             if row.id in seen:
                 raise RecapError(f"{source}:{place}: id {quoted(row.id)} is a duplicate of line {seen[row.id]}")
             seen[row.id] = place
-            rows.append(row)
+            rows.append(to_canonical_pair(row, graph) if pair == "asked" else row)
             places.append(place)
     if not rows:
         raise RecapError(f"{source}: the table is empty")
+    if suspicious := suspicious_relations(rows, graph):
+        other = PAIRS[pair == "canonical"]
+        named = ", ".join(f"{relation} ({count} rows)" for relation, count in suspicious.items())
+        warnings.warn(
+            f"{source}: the margins of {named} contradict their direct questions; they look as if written over the "
+            f"{other} pair. If so: recap table convert --pair {other} {source} OUT",
+            RecapWarning,
+            stacklevel=2,
+        )
     return MarginTable(tuple(rows), graph, source=str(source), places=tuple(places))
+
+
+def as_table(table: MarginTable | str | Path, graph: str | Path | Graph | None = None) -> MarginTable:
+    """A table, read where it is given as a file. One that is there already has its graph."""
+    return table if isinstance(table, MarginTable) else read_table(table, graph)
 
 
 def write_table(rows: Iterable[Row], path: str | Path) -> None:

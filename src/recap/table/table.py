@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recap.arrays import Bools, Floats
 from recap.claims import Graph
-from recap.errors import RecapError, quoted
+from recap.errors import RecapError, one_of, quoted
 from recap.table.row import Row
 
 
@@ -64,6 +64,13 @@ class MarginTable:
         channels = {name: channel.where(chosen) for name, channel in self._channels.items()}
         directs = {name: column[chosen] for name, column in self._directs.items()}
         return MarginTable(tuple(self.rows[i] for i in chosen), self.graph, self.source, places, channels, directs)
+
+    def of_family(self, family: str) -> MarginTable:
+        """The rows of one relation family."""
+        keep = np.array(self.families) == family
+        if not keep.any():
+            one_of(family, sorted(set(self.families)), f"a family of {self.source}")
+        return self.where(keep)
 
     def at(self, index: int) -> str:
         """Where a row stands, for an error: `table.jsonl:17: "wu-a-17-2"`."""

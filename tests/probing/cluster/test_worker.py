@@ -14,9 +14,9 @@ from recap.claims import default_graph
 from recap.errors import RecapError
 from recap.images import image_stamp
 from recap.models.local import LocalModel
-from recap.probing import Asked, Job, LocalEngine, plan_job
-from recap.probing.ask import Known, Lookup
-from recap.probing.cluster.worker import Introduction, Reply, Speaker, Trouble, Worker
+from recap.probing import Item, Job, LocalEngine, plan_job
+from recap.probing.batch import KnownMargins, Lookup
+from recap.probing.cluster.worker import Worker, WorkerError, WorkerIdentity, WorkerInfo, WorkerResult
 from recap.store import Store
 from tests.probing.checkpoint import save_checkpoint, save_dataset
 from tests.probing.cluster.loading import small
@@ -36,25 +36,25 @@ def worker(checkpoint: Path) -> Worker:
 def job(tmp_path: Path) -> Job:
     save_dataset(tmp_path, 4)
     graph = default_graph()
-    asked = [
-        Asked(f"{i}-{j}", graph.parse(text), str(tmp_path / f"{i}.png"), unit=f"{i}")
+    items = [
+        Item(f"{i}-{j}", "", f"{i}", f"{i}.png", graph.parse(text).statement, None)
         for i in range(4)
         for j, text in enumerate(("The mug is left of the table.", "The mug is on the table."))
     ]
-    return plan_job(asked, "cal", lambda _, n: 100, 300, graph)
+    return plan_job(items, "cal", lambda _, n: 100, 300, graph, locate=lambda image: str(tmp_path / image))
 
 
-def reply(worker: Worker, job: Job, number: int, known: Known) -> Reply:
+def result(worker: Worker, job: Job, number: int, known: KnownMargins) -> WorkerResult:
     work = pickle.dumps((job.batches[number], known))
-    told = pickle.loads(worker({"number": number, "work": work})["reply"])
-    assert isinstance(told, Reply)
-    return told
+    found = pickle.loads(worker({"number": number, "work": work})["result"])
+    assert isinstance(found, WorkerResult)
+    return found
 
 
 def test_what_workers_find_is_what_one_process_stores(worker: Worker, checkpoint: Path, job: Job) -> None:
     with Store(":memory:") as store:
         here = LocalEngine(small(str(checkpoint))).run(job, store)
-        found = [reply(worker, job, number, Known()).answered for number in range(len(job.batches))]
+        found = [result(worker, job, number, KnownMargins()).result for number in range(len(job.batches))]
         for each in found:
             assert each.fresh
             assert store.get(each.margins) == each.margins
@@ -69,11 +69,11 @@ def test_what_is_known_is_sent_along_and_not_asked_again(worker: Worker, checkpo
         lookup = Lookup(engine.identity.digest, store, image_stamp)
         whole = lookup.known_of(job.batches[0])
         assert lookup.stored(job.batches[0]) is not None
-        told = reply(worker, job, 0, whole).answered
+        told = result(worker, job, 0, whole).result
         assert (told.fresh, told.forwards, told.margins) == (False, 0, store.get(told.margins))
-        # A batch of which one margin is missing is asked whole, in the company it always has.
-        part = Known(dict(list(whole.margins.items())[1:]), whole.pictures)
-        told = reply(worker, job, 0, part).answered
+        # A batch of which one margin is missing is asked whole, in the batch it always shares.
+        part = KnownMargins(dict(list(whole.margins.items())[1:]), whole.pictures)
+        told = result(worker, job, 0, part).result
         assert (told.fresh, told.forwards, told.margins) == (True, 1, whole.margins)
 
 
@@ -83,11 +83,11 @@ def test_a_worker_says_who_it_is_and_what_loading_said(checkpoint: Path, job: Jo
         return small(str(checkpoint))
 
     worker = Worker(load)
-    told = worker.introduce()
-    assert isinstance(told, Introduction)
+    told = worker.info()
+    assert isinstance(told, WorkerInfo)
     assert (told.way, told.tokens) == ("tree", 300)
-    assert told.said.startswith("recap: scored plainly\n")
-    assert told.speaker == reply(worker, job, 0, Known()).speaker
+    assert told.stderr.startswith("recap: scored plainly\n")
+    assert told.identity == result(worker, job, 0, KnownMargins()).identity
     assert worker.size((64, 48), 3) == small(str(checkpoint)).size((64, 48), 3)
 
 
@@ -98,18 +98,18 @@ def test_what_goes_wrong_is_told_in_one_line(checkpoint: Path, job: Job) -> None
     def broken() -> LocalModel:
         raise OSError("the disk\nis gone")
 
-    assert Worker(nothing).introduce() == Worker(nothing).answer(job.batches[0], Known())
-    told = [Worker(load).introduce() for load in (nothing, broken)]
-    assert [each.why for each in told if isinstance(each, Trouble)] == [
+    assert Worker(nothing).info() == Worker(nothing).answer(job.batches[0], KnownMargins())
+    told = [Worker(load).info() for load in (nothing, broken)]
+    assert [each.message for each in told if isinstance(each, WorkerError)] == [
         "no/such/model: cannot load the model",
         "OSError: the disk is gone",
     ]
 
 
-def test_speakers_differ_in_words(worker: Worker) -> None:
-    told = worker.introduce()
-    assert isinstance(told, Introduction)
-    ours = told.speaker
-    other = Speaker(replace(ours.identity, dtype="bfloat16"), "0.0.1")
-    assert other.unlike(ours) == f"dtype: bfloat16, not float32; recap: 0.0.1, not {ours.version}"
-    assert ours.unlike(ours) == ""
+def test_workers_differ_in_words(worker: Worker) -> None:
+    told = worker.info()
+    assert isinstance(told, WorkerInfo)
+    ours = told.identity
+    other = WorkerIdentity(replace(ours.model, dtype="bfloat16"), "0.0.1")
+    assert other.differences(ours) == f"dtype: bfloat16, not float32; recap: 0.0.1, not {ours.version}"
+    assert ours.differences(ours) == ""

@@ -21,6 +21,7 @@ from recap.errors import RecapError, quoted
 class Fetched:
     """What is in the folder now."""
 
+    root: Path
     items: tuple[Item, ...]
     pictures: int
     failed: tuple[str, ...] = ()
@@ -31,7 +32,7 @@ class Fetched:
 
 def fetch_dataset(
     name: str,
-    root: Path,
+    root: str | Path | None = None,
     *,
     images: bool = True,
     limit: int | None = None,
@@ -39,12 +40,13 @@ def fetch_dataset(
     told: Told | None = None,
     sources: Mapping[str, Source] | None = None,
 ) -> Fetched:
-    """Fetch a benchmark into `root`, from its official places or from a mirror of them.
+    """Fetch a benchmark into `root` (data/NAME), from its official places or from a mirror of them.
 
     Annotations come first, since they say which pictures are needed; at most `limit` pictures are fetched.
     """
     if mirror and not mirror.startswith(("http://", "https://")):
         raise RecapError(f"the mirror is {quoted(mirror)}; it must be an address that begins with http:// or https://")
+    root = Path("data") / name if root is None else Path(root)
     with open_client() as client:
 
         def folder_of(benchmark: str, place: Path) -> Folder:
@@ -62,7 +64,7 @@ def fetch_dataset(
             failed = folder.fetch_pictures(needed)
         finally:
             folder.save()
-    return Fetched(items, len(needed) - len(failed), tuple(failed), shared)
+    return Fetched(root, items, len(needed) - len(failed), tuple(failed), shared)
 
 
 def _beside(folder: Folder) -> tuple[Item, ...]:

@@ -65,7 +65,7 @@ _IN_ORDER: tuple[tuple[Experiment, tuple[str, ...]], ...] = (
     (text_calibration.EXPERIMENT, _PRIMARY),
     (graph_sensitivity.EXPERIMENT, _CONTROLLED),
     (probe_cost.EXPERIMENT, _PRIMARY),
-    (low_cost.EXPERIMENT, _PRIMARY),
+    (low_cost.EXPERIMENT, ("primary", "reprobed")),
     (runtime.EXPERIMENT, _PRIMARY),
     (staged.EXPERIMENT, _PRIMARY),
     (calibration_size.EXPERIMENT, _PRIMARY),
@@ -81,7 +81,7 @@ _IN_ORDER: tuple[tuple[Experiment, tuple[str, ...]], ...] = (
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment, _ in _IN_ORDER}
 INPUTS: dict[str, tuple[str, ...]] = {experiment.name: needs for experiment, needs in _IN_ORDER}
 """what an experiment reads of a suite: the primary benchmarks, only the controlled one, the external one besides, the
-further checkpoints, the other wordings"""
+further checkpoints, the other wordings, some statements asked with small probe sets alone"""
 
 __all__ = [
     "EXPERIMENTS",

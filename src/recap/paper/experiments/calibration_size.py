@@ -92,7 +92,7 @@ def units_of(budget: int, table: MarginTable) -> int:
 def fitted(s: Setting, rows: Bools) -> Policy | None:
     """The policy that these rows give; None where they cannot calibrate one."""
     try:
-        return calibrate(s.scores.where(rows), s.coverage, graph=s.table.graph.hash)
+        return calibrate(s.scores.where(rows), s.coverage, graph=s.table.graph.hash, level=s.level)
     except RecapError:
         return None
 

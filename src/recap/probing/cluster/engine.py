@@ -18,57 +18,58 @@ from typing import Any
 from recap.errors import RecapError
 from recap.images import image_stamp
 from recap.models import Identity
-from recap.probing import Job, Ran
-from recap.probing.ask import Answered, Lookup
-from recap.probing.cluster.session import Pool, first_line
-from recap.probing.cluster.worker import Introduction, Load, Reply, Trouble, Worker
-from recap.probing.engine import Done
+from recap.probing.batch import BatchResult, Lookup
+from recap.probing.cluster.session import WorkerPool, first_line
+from recap.probing.cluster.worker import Load, Worker, WorkerError, WorkerInfo, WorkerResult
+from recap.probing.job import Job
+from recap.probing.run import ProbeRun
 from recap.store import Store
 
 AT_ONCE = 2
-"""calls that a worker takes at once: the model answers one while the pictures of the other are made ready"""
+"""calls that a worker takes at once: the model answers one while the pictures of the other are prepared"""
 FOREVER: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1}
 
 
 class RayEngine:
     """Many workers that answer as one model, within a `session`."""
 
-    def __init__(self, load: Load, pool: Pool, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, load: Load, pool: WorkerPool, say: Callable[[str], None] = lambda _: None) -> None:
+        import ray
+
         self.load, self.pool = load, pool
         self._sizes: dict[tuple[tuple[int, int] | None, int], int] = {}
-        self._scout = _scout(load, pool)
-        told: Introduction | Trouble = _get(self._scout.introduce.remote())
-        if isinstance(told, Trouble):
-            raise RecapError(told.why)
-        self._told = told
-        if told.said:
-            say(told.said)
+        # The first worker says which model it is, which every key in the store depends on, before anything is sent out.
+        self._first: Any = ray.remote(Worker).options(**pool.each, **FOREVER).remote(load)
+        info: WorkerInfo | WorkerError = _get(self._first.info.remote())
+        if isinstance(info, WorkerError):
+            raise RecapError(info.message)
+        self._info = info
+        if info.stderr:
+            say(info.stderr)
 
     @property
     def identity(self) -> Identity:
-        """Who speaks, as the first worker found it: another machine may have other libraries than this one."""
-        return self._told.speaker.identity
+        """The model's, as the first worker found it: another machine may have other libraries than this one."""
+        return self._info.identity.model
 
     @property
     def way(self) -> str:
-        """How it is scored."""
-        return self._told.way
+        return self._info.way
 
     @property
     def tokens(self) -> int:
-        """About how many tokens one batch may hold."""
-        return self._told.tokens
+        return self._info.tokens
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """The first worker's estimate; this process has no model."""
-        asked = (image, questions)
-        if asked not in self._sizes:
-            self._sizes[asked] = int(_get(self._scout.size.remote(*asked)))
-        return self._sizes[asked]
+        key = (image, questions)
+        if key not in self._sizes:
+            self._sizes[key] = int(_get(self._first.size.remote(*key)))
+        return self._sizes[key]
 
-    def run(self, job: Job, store: Store, progress: Done = lambda _: None) -> Ran:
-        """Send out what is not in the store, and keep every answer as it comes."""
-        ran, start = Ran(), time.monotonic()
+    def run(self, job: Job, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
+        """Send out what is not in the store, and keep every result as it comes."""
+        run, start = ProbeRun(), time.monotonic()
         store.remember_model(self.identity.digest, str(self.identity))
         lookup = Lookup(self.identity.digest, store, image_stamp)
         work: list[dict[str, Any]] = []
@@ -77,22 +78,22 @@ class RayEngine:
             if stored is None:
                 work.append({"number": number, "work": pickle.dumps((batch, lookup.known_of(batch)))})
             else:
-                ran.take(stored.recalled(), store)
+                run.add(stored.recalled(), store)
         failed: dict[int, dict[str, str]] = {}
-        with contextlib.closing(self._answers(work)) as answers:  # should this end early, the workers end with it
-            for number, answered in answers:
-                ran.take(answered, store)
-                failed[number] = answered.failed
-                progress(ran.computed + ran.found)
+        with contextlib.closing(self._results(work)) as results:  # should this end early, the workers end with it
+            for number, result in results:
+                run.add(result, store)
+                failed[number] = result.failed
+                progress(run.done)
         # In the job's order, not in that of arrival.
-        ran.failed = {image: why for number in sorted(failed) for image, why in failed[number].items()}
-        ran.seconds = time.monotonic() - start
-        return ran
+        run.failed = {image: why for number in sorted(failed) for image, why in failed[number].items()}
+        run.seconds = time.monotonic() - start
+        return run
 
-    def _answers(self, work: list[dict[str, Any]]) -> Generator[tuple[int, Answered]]:
+    def _results(self, work: list[dict[str, Any]]) -> Generator[tuple[int, BatchResult]]:
         import ray
 
-        ray.kill(self._scout)  # its place, on a GPU perhaps, is for a worker now
+        ray.kill(self._first)  # its place, on a GPU perhaps, is for a worker now
         if not work:
             return
         strategy = ray.data.ActorPoolStrategy(
@@ -101,31 +102,24 @@ class RayEngine:
             enable_true_multi_threading=True,
         )
         # One block per batch: a block is what a worker is sent, what comes back, and what is asked again if it is lost.
-        sent = ray.data.from_items(work, override_num_blocks=len(work))
+        blocks = ray.data.from_items(work, override_num_blocks=len(work))
         worker: Any = Worker  # Ray makes one on each place of the pool
-        asked = sent.map(worker, fn_constructor_args=(self.load,), compute=strategy, **self.pool.each)
+        results = blocks.map(worker, fn_constructor_args=(self.load,), compute=strategy, **self.pool.each)
         try:
-            for row in asked.iter_rows():
-                yield int(row["number"]), self._checked(pickle.loads(row["reply"]))
+            for row in results.iter_rows():
+                yield int(row["number"]), self._checked(pickle.loads(row["result"]))
         except RecapError:
             raise
         except Exception as error:  # not Ray's own kinds alone: its data part has others
             raise RecapError(f"Ray cannot go on: {first_line(error)}") from None
 
-    def _checked(self, told: Reply | Trouble) -> Answered:
-        if isinstance(told, Trouble):
-            raise RecapError(f"a worker on {told.host} cannot go on: {told.why}")
-        if told.speaker != self._told.speaker:
-            unlike = told.speaker.unlike(self._told.speaker)
-            raise RecapError(f"the worker on {told.host} would give other margins than the first ({unlike})")
-        return told.answered
-
-
-def _scout(load: Load, pool: Pool) -> Any:
-    """The first worker: it says who speaks, which every key in the store depends on, before anything is sent out."""
-    import ray
-
-    return ray.remote(Worker).options(**pool.each, **FOREVER).remote(load)
+    def _checked(self, result: WorkerResult | WorkerError) -> BatchResult:
+        if isinstance(result, WorkerError):
+            raise RecapError(f"a worker on {result.host} cannot go on: {result.message}")
+        if result.identity != self._info.identity:
+            differences = result.identity.differences(self._info.identity)
+            raise RecapError(f"the worker on {result.host} would give other margins than the first ({differences})")
+        return result.result
 
 
 def _get(reference: Any) -> Any:

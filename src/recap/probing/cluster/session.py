@@ -9,7 +9,6 @@ import contextlib
 import importlib
 import logging
 import os
-import shutil
 import socket
 import sys
 import tempfile
@@ -29,11 +28,11 @@ QUIET = {
 SHORT = 32
 """characters of a folder under which Ray's socket names still fit: the system takes 107"""
 REACH = 5.0
-"""seconds in which a cluster's door must open"""
+"""seconds in which a cluster must accept a connection"""
 
 
 @dataclass(frozen=True)
-class Pool:
+class WorkerPool:
     """How many workers, and what each reserves."""
 
     workers: int
@@ -56,7 +55,7 @@ def require_ray() -> None:
 
 
 @contextlib.contextmanager
-def session(address: str | None = None, workers: int | None = None, gpus: float | None = None) -> Generator[Pool]:
+def session(address: str | None = None, workers: int | None = None, gpus: float | None = None) -> Generator[WorkerPool]:
     """A connection to Ray and the pool that fits there; what was started here is stopped and cleared away.
 
     Without an address a Ray is started on this machine. Where this process is connected already, that is used.
@@ -77,7 +76,7 @@ def session(address: str | None = None, workers: int | None = None, gpus: float 
                 "start Ray on this machine", address="local", num_cpus=cores, include_dashboard=False, _temp_dir=folder
             )
         else:
-            _knock(address)
+            _check_address(address)
             stack.callback(ray.shutdown)
             _init(f"join the Ray cluster at {address}", address=address)
         yield _pool(workers, gpus)
@@ -87,22 +86,22 @@ def _init(what: str, **options: Any) -> None:
     import ray
 
     logging.getLogger("ray.data").setLevel(logging.CRITICAL)
-    # On stdout, where our own result goes, Ray would tell of every worker that it starts again.
+    # Ray would report every worker that it starts again on stdout, where our own result goes.
     worker: Any = importlib.import_module("ray._private.worker")
-    worker.print_to_stdstream = _unheard
+    worker.print_to_stdstream = _print_nothing
     try:
-        with _hushed():
+        with _quiet_stderr():
             ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **options)
     except Exception as error:
         raise RecapError(f"cannot {what}: {first_line(error)}") from None
 
 
-def _unheard(*_: Any, **__: Any) -> None:
+def _print_nothing(*_: Any, **__: Any) -> None:
     pass
 
 
-def _knock(address: str) -> None:
-    """Ray itself waits long at a closed door, and says little."""
+def _check_address(address: str) -> None:
+    """Whether something listens there: Ray itself waits long, and says little."""
     if address.startswith("ray://"):
         instead = "run recap on a machine of the cluster with --address auto"
         raise RecapError(f"{address}: Ray Data does not run over Ray Client; {instead}")
@@ -117,13 +116,13 @@ def _knock(address: str) -> None:
         raise RecapError(f"cannot reach a Ray cluster at {address}: {reason(error)}") from None
 
 
-def _pool(workers: int | None, gpus: float | None) -> Pool:
+def _pool(workers: int | None, gpus: float | None) -> WorkerPool:
     import ray
 
     there = ray.cluster_resources()
     cards = there.get("GPU", 0.0)
     share = gpus if gpus is not None else min(1.0, cards)
-    pool = Pool(workers or (max(1, int(cards / share)) if share else 1), share)
+    pool = WorkerPool(workers or (max(1, int(cards / share)) if share else 1), share)
     have, each, kind = (cards, share, "GPU") if share else (there.get("CPU", 0.0), 1, "core")
     if pool.workers * each > have:
         # Ray would wait for them for ever.
@@ -132,8 +131,8 @@ def _pool(workers: int | None, gpus: float | None) -> Pool:
 
 
 @contextlib.contextmanager
-def _hushed() -> Generator[None]:
-    """Without stderr, below Python too: Ray's own parts say there that they were told to be quiet."""
+def _quiet_stderr() -> Generator[None]:
+    """Without stderr, below Python too: Ray's native parts write to it even when they are told to be quiet."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
@@ -145,18 +144,14 @@ def _hushed() -> Generator[None]:
         os.close(nowhere)
 
 
-@contextlib.contextmanager
-def _folder() -> Generator[str]:
+def _folder() -> tempfile.TemporaryDirectory[str]:
     """A place for Ray's sockets and logs, gone afterwards."""
     usual = tempfile.gettempdir()
-    path = tempfile.mkdtemp(prefix="recap-ray-", dir=usual if len(usual) <= SHORT else "/tmp")
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path, ignore_errors=True)
+    place = usual if len(usual) <= SHORT else "/tmp"
+    return tempfile.TemporaryDirectory(prefix="recap-ray-", dir=place, ignore_cleanup_errors=True)
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what Ray says; the rest is its own affair."""
+    """The first line of an error of Ray's, which may be pages long."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[0][:240] if lines else type(error).__name__

@@ -1,6 +1,6 @@
 """A worker of a cluster: one model, asked batch by batch. It knows nothing of the store, nor of who sends the batches.
 
-What it says is plain data, errors too: a cluster would wrap an exception in pages of its own.
+What it returns is plain data, errors too: a cluster would wrap an exception in pages of its own.
 """
 
 from __future__ import annotations
@@ -18,104 +18,100 @@ import recap
 from recap.errors import RecapError
 from recap.images import image_stamp, open_image
 from recap.models import Identity, LikelihoodModel
-from recap.probing.ask import Answered, Asker, Batch, Known, Lookup
+from recap.probing.batch import Batch, BatchResult, KnownMargins, Lookup, Preparer
 
 Load = Callable[[], LikelihoodModel]
 """loads the model; it is sent to the workers, so it must be something that pickles"""
 
 
 @dataclass(frozen=True)
-class Speaker:
+class WorkerIdentity:
     """All that can make one worker's margins differ from another's."""
 
-    identity: Identity
+    model: Identity
     version: str
     """of this package: it draws the views and words the questions"""
 
-    def unlike(self, other: Speaker) -> str:
-        """Where two differ, in words: `libraries: torch 2.11 here, torch 2.13 there`."""
-        mine, theirs = (asdict(each.identity) | {"recap": each.version} for each in (self, other))
+    def differences(self, other: WorkerIdentity) -> str:
+        """Where two differ, in words: `libraries: torch 2.11, not torch 2.13`."""
+        mine, theirs = (asdict(each.model) | {"recap": each.version} for each in (self, other))
         return "; ".join(f"{name}: {mine[name]}, not {theirs[name]}" for name in mine if mine[name] != theirs[name])
 
 
 @dataclass(frozen=True)
-class Introduction:
+class WorkerInfo:
     """What a job is planned with."""
 
-    speaker: Speaker
+    identity: WorkerIdentity
     way: str
     tokens: int
-    said: str
-    """what loading the model wrote to stderr"""
+    stderr: str
+    """what loading the model wrote there"""
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What came of a batch, where, and who said it."""
+class WorkerResult:
+    """A batch's result, and which worker it came from."""
 
     host: str
-    speaker: Speaker
-    answered: Answered
+    identity: WorkerIdentity
+    result: BatchResult
 
 
 @dataclass(frozen=True)
-class Trouble:
+class WorkerError:
     """Why a worker cannot go on."""
 
     host: str
-    why: str
+    message: str
 
 
 class Worker:
-    """A model on a worker. While it answers one batch, another call may make the next one ready."""
+    """A model on a worker. While it answers one batch, another call may prepare the next one."""
 
     def __init__(self, load: Load) -> None:
-        # One batch is made ready while another has the model's turn, as in one process: processors take one at a time.
-        self._making, self._turn = threading.Lock(), threading.Lock()
+        # One batch is prepared while another has the model's turn, as in one process: processors take one at a time.
+        self._preparing, self._turn = threading.Lock(), threading.Lock()
         self._host = socket.gethostname()
-        self._model: LikelihoodModel | None = None
-        self._speaker: Speaker | None = None
-        self._why = ""
-        heard = io.StringIO()
+        self._loaded: tuple[LikelihoodModel, WorkerInfo] | WorkerError
+        stderr = io.StringIO()
         try:
-            with contextlib.redirect_stderr(heard):
-                self._model = load()
-            self._speaker = Speaker(self._model.identity, recap.__version__)
-        except Exception as error:  # told to whoever asks first: raised here, the cluster would only try again
-            self._why = _told(error)
-        self._said = heard.getvalue()
+            with contextlib.redirect_stderr(stderr):
+                model = load()
+            identity = WorkerIdentity(model.identity, recap.__version__)
+            self._loaded = model, WorkerInfo(identity, model.way, model.tokens, stderr.getvalue())
+        except Exception as error:  # returned to the first caller: raised here, the cluster would only try again
+            self._loaded = self._failed(error)
 
-    def introduce(self) -> Introduction | Trouble:
-        """Who this worker has become by loading its model."""
-        if self._model is None or self._speaker is None:
-            return Trouble(self._host, self._why)
-        return Introduction(self._speaker, self._model.way, self._model.tokens, self._said)
+    def info(self) -> WorkerInfo | WorkerError:
+        """Which model this worker has loaded."""
+        return self._loaded if isinstance(self._loaded, WorkerError) else self._loaded[1]
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """The model's own estimate of tokens."""
-        return 0 if self._model is None else self._model.size(image, questions)
+        return 0 if isinstance(self._loaded, WorkerError) else self._loaded[0].size(image, questions)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
-        """A row with work in, the row with the reply out."""
+        """A row with work in, the row with the result out."""
         batch, known = pickle.loads(row["work"])
-        return {"number": row["number"], "reply": pickle.dumps(self.answer(batch, known))}
+        return {"number": row["number"], "result": pickle.dumps(self.answer(batch, known))}
 
-    def answer(self, batch: Batch, known: Known) -> Reply | Trouble:
-        """What this worker finds for a batch of which so much is known."""
-        model, speaker = self._model, self._speaker
-        if model is None or speaker is None:
-            return Trouble(self._host, self._why)
+    def answer(self, batch: Batch, known: KnownMargins) -> WorkerResult | WorkerError:
+        """The result of a batch of which so much is known."""
+        if isinstance(self._loaded, WorkerError):
+            return self._loaded
+        model, info = self._loaded
         try:
-            asker = Asker(model, Lookup(speaker.identity.digest, known, image_stamp), open_image)
-            with self._making:
-                ready = asker.ready(batch)
+            preparer = Preparer(model, Lookup(info.identity.model.digest, known, image_stamp), open_image)
+            with self._preparing:
+                prepared = preparer.prepare(batch)
             with self._turn:
-                return Reply(self._host, speaker, ready.answer(model))
+                return WorkerResult(self._host, info.identity, prepared.answer(model))
         except Exception as error:
-            return Trouble(self._host, _told(error))
+            return self._failed(error)
 
-
-def _told(error: Exception) -> str:
-    return (
-        str(error) if isinstance(error, RecapError) else f"{type(error).__name__}: {' '.join(str(error).split())[:240]}"
-    )
+    def _failed(self, error: Exception) -> WorkerError:
+        line = " ".join(str(error).split())
+        return WorkerError(
+            self._host, line if isinstance(error, RecapError) else f"{type(error).__name__}: {line[:240]}"
+        )

@@ -1,6 +1,6 @@
-"""Asking one batch: its pictures opened, what is known already looked up, the rest answered by the model.
+"""One batch: its pictures opened, what is known already looked up, the rest answered by the model.
 
-Where that happens does not matter: a batch and its answer are plain things that can be sent to another machine.
+Where that happens does not matter: a batch and its result are plain data that can be sent to another machine.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Stamp = Callable[[str], str | None]
 """names a picture as it is now, so that one that was seen before need not be opened; None where nothing tells"""
 
 
-class Memory(Protocol):
+class MarginSource(Protocol):
     """What is known already: the store, or what of it was sent along with a batch."""
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
@@ -31,30 +31,28 @@ class Memory(Protocol):
         ...
 
     def pixels_of(self, stamp: str) -> str | None:
-        """The name of a picture's pixels, if the picture was seen before."""
+        """The digest of a picture's pixels, if the picture was seen before."""
         ...
 
 
 @dataclass(frozen=True)
-class Known:
-    """A memory that can be sent along: what the store knows of one batch."""
+class KnownMargins:
+    """What the store knows of one batch, so that it can be sent along."""
 
     margins: dict[bytes, float] = field(default_factory=dict[bytes, float])
     pictures: dict[str, str] = field(default_factory=dict[str, str])
-    """stamp → name of the pixels"""
+    """stamp → digest of the pixels"""
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
-        """The margins that are known."""
         return {key: self.margins[key] for key in keys if key in self.margins}
 
     def pixels_of(self, stamp: str) -> str | None:
-        """The name of a picture's pixels, if the picture was seen before."""
         return self.pictures.get(stamp)
 
 
 @dataclass(frozen=True)
-class Answered:
-    """What came of a batch: margins under their keys, and which pictures could not be shown."""
+class BatchResult:
+    """The margins of a batch under their keys, and which pictures could not be shown."""
 
     entries: Batch
     keys: list[list[bytes]]
@@ -64,7 +62,7 @@ class Answered:
     failed: dict[str, str] = field(default_factory=dict[str, str])
     """picture → why it could not be shown"""
     pictures: dict[str, str] = field(default_factory=dict[str, str])
-    """stamp → name of the pixels, of the pictures that were opened"""
+    """stamp → digest of the pixels, of the pictures that were opened"""
     forwards: int = 0
 
     @property
@@ -74,7 +72,7 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Ready:
+class PreparedBatch:
     """A batch before the model's turn: what is asked, under which keys, and what is known already."""
 
     entries: Batch
@@ -90,61 +88,52 @@ class Ready:
         """Nothing has to be asked."""
         return all(key in self.known for keys in self.keys for key in keys)
 
-    def recalled(self) -> Answered:
-        """The answer of a complete batch."""
-        return Answered(self.entries, self.keys, self.known, False, self.failed, self.pictures)
+    def recalled(self) -> BatchResult:
+        """The result of a complete batch."""
+        return BatchResult(self.entries, self.keys, self.known, False, self.failed, self.pictures)
 
-    def answer(self, model: LikelihoodModel) -> Answered:
+    def answer(self, model: LikelihoodModel) -> BatchResult:
         """The model's turn, if it needs one: a batch is asked whole, whatever of it is known."""
         if self.complete:
             return self.recalled()
         before = model.forwards
-        margins = model.margins(self.requests, self.prepared)
-        pairs = zip(self.keys, margins, strict=True)
-        found = {key: margin for keys, row in pairs for key, margin in zip(keys, row, strict=True)}
+        rows = model.margins(self.requests, self.prepared)
+        margins = {key: m for keys, row in zip(self.keys, rows, strict=True) for key, m in zip(keys, row, strict=True)}
         spent = model.forwards - before
-        return Answered(self.entries, self.keys, found, True, self.failed, self.pictures, spent)
+        return BatchResult(self.entries, self.keys, margins, True, self.failed, self.pictures, spent)
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """What a memory knows of a batch, without opening a picture."""
+    """What is known of a batch, without opening a picture."""
 
     digest: str
     """of the model's identity"""
-    memory: Memory
+    source: MarginSource
     stamp: Stamp
 
-    def stored(self, batch: Batch) -> Ready | None:
+    def stored(self, batch: Batch) -> PreparedBatch | None:
         """The batch, where all of it is known."""
-        keys: list[list[bytes]] = []
-        for entry in batch:
-            pixels = self.pixels(entry)
-            if pixels is None:
-                return None
-            keys.append(self.keys(entry, pixels))
-        ready = Ready(batch, keys, self.known(keys))
-        return ready if ready.complete else None
+        pixels = [digest for entry in batch if (digest := self.pixels(entry)) is not None]
+        if len(pixels) < len(batch):
+            return None
+        keys = [self.keys(entry, digest) for entry, digest in zip(batch, pixels, strict=True)]
+        prepared = PreparedBatch(batch, keys, self.known(keys))
+        return prepared if prepared.complete else None
 
-    def known_of(self, batch: Batch) -> Known:
+    def known_of(self, batch: Batch) -> KnownMargins:
         """What is known of a batch that is not known whole: one of its pictures may be new, or cannot be shown."""
-        pictures: dict[str, str] = {}
-        keys: list[list[bytes]] = []
-        for entry in batch:
-            pixels = self.pixels(entry)
-            if pixels is None:
-                continue
-            keys.append(self.keys(entry, pixels))
-            if entry.image is not None and (stamp := self.stamp(entry.image)) is not None:
-                pictures[stamp] = pixels
-        return Known(self.known(keys), pictures)
+        seen = [(entry, digest) for entry in batch if (digest := self.pixels(entry)) is not None]
+        stamped = [(self.stamp(entry.image), digest) for entry, digest in seen if entry.image is not None]
+        margins = self.known([self.keys(entry, digest) for entry, digest in seen])
+        return KnownMargins(margins, {stamp: digest for stamp, digest in stamped if stamp is not None})
 
     def pixels(self, entry: Entry) -> str | None:
-        """The name of what is shown; None for a picture that was not seen before."""
+        """The digest of what is shown; None for a picture that was not seen before."""
         if entry.image is None:
             return ""
         stamp = self.stamp(entry.image)
-        return None if stamp is None else self.memory.pixels_of(stamp)
+        return None if stamp is None else self.source.pixels_of(stamp)
 
     def keys(self, entry: Entry, pixels: str) -> list[bytes]:
         """A key for each question of the entry."""
@@ -152,66 +141,66 @@ class Lookup:
 
     def known(self, keys: list[list[bytes]]) -> dict[bytes, float]:
         """What is known under these keys."""
-        return self.memory.get(key for each in keys for key in each)
+        return self.source.get(key for each in keys for key in each)
 
 
 @dataclass(frozen=True)
-class Asker:
-    """Makes batches ready for a model."""
+class Preparer:
+    """Prepares batches for a model."""
 
     model: LikelihoodModel
     lookup: Lookup
     open_image: Open
 
-    def ready(self, batch: Batch) -> Ready:
+    def prepare(self, batch: Batch) -> PreparedBatch:
         """A batch whose pictures are opened, unless all of it is known."""
         return self.lookup.stored(batch) or self._opened(batch)
 
-    def _opened(self, batch: Batch) -> Ready:
+    def _opened(self, batch: Batch) -> PreparedBatch:
         entries: list[Entry] = []
         requests: list[Request] = []
         keys: list[list[bytes]] = []
         failed: dict[str, str] = {}
-        pictures: dict[str, str] = {}
-        seen: dict[str, tuple[Image, str]] = {}
+        stamps: dict[str, str] = {}
+        opened: dict[str, tuple[Image, str]] = {}
         for entry in batch:
-            shown, pixels = None, ""
+            view, pixels = None, ""
             if entry.image is not None:
                 try:
-                    if entry.image not in seen:
-                        seen[entry.image] = self._open(entry.image, pictures)
+                    if entry.image not in opened:
+                        opened[entry.image] = self._open(entry.image, stamps)
                 except RecapError as error:
                     failed[entry.image] = str(error)
                     continue
-                picture, pixels = seen[entry.image]
-                shown = view_of(picture, entry.view)
+                picture, pixels = opened[entry.image]
+                view = view_of(picture, entry.view)
             entries.append(entry)
-            requests.append(Request(shown, entry.questions))
+            requests.append(Request(view, entry.questions))
             keys.append(self.lookup.keys(entry, pixels))
-        ready = Ready(tuple(entries), keys, self.lookup.known(keys), requests, None, failed, pictures)
-        return ready if ready.complete else self._prepared(ready)
+        prepared = PreparedBatch(tuple(entries), keys, self.lookup.known(keys), requests, None, failed, stamps)
+        return prepared if prepared.complete else self._processed(prepared)
 
-    def _open(self, image: str, pictures: dict[str, str]) -> tuple[Image, str]:
+    def _open(self, image: str, stamps: dict[str, str]) -> tuple[Image, str]:
         # Stamped before it is opened: should the file change meanwhile, the stamp is the old one and means nothing.
         stamp = self.lookup.stamp(image)
         picture = self.open_image(image)
         pixels = pixels_digest(picture)
         if stamp is not None:
-            pictures[stamp] = pixels
+            stamps[stamp] = pixels
         return picture, pixels
 
-    def _prepared(self, ready: Ready) -> Ready:
+    def _processed(self, batch: PreparedBatch) -> PreparedBatch:
         try:
-            return replace(ready, prepared=self.model.prepare(ready.requests))
+            return replace(batch, prepared=self.model.prepare(batch.requests))
         except RecapError:
-            refused = {i: why for i, request in enumerate(ready.requests) if (why := self._refusal(request))}
+            refused = {i: why for i, request in enumerate(batch.requests) if (why := self._refusal(request))}
         if not refused:
             raise RecapError("the model's processor takes each picture of a batch alone, but not together")
         # Set aside what the processor cannot take (a picture of 3 × 4,000 pixels, say), and go on with the rest.
-        failed = ready.failed | {str(ready.entries[i].image): why for i, why in refused.items()}
-        alone = {ready.entries[i].image for i in refused}
-        rest = self.ready(tuple(entry for entry in ready.entries if entry.image not in alone))
-        return replace(rest, failed=rest.failed | failed, pictures=rest.pictures | ready.pictures)
+        failed = batch.failed | {str(batch.entries[i].image): why for i, why in refused.items()}
+        alone = {batch.entries[i].image for i in refused}
+        rest = self.prepare(tuple(entry for entry in batch.entries if entry.image not in alone))
+        return replace(rest, failed=rest.failed | failed, pictures=rest.pictures | batch.pictures)
 
     def _refusal(self, request: Request) -> str | None:
         try:

@@ -1,0 +1,79 @@
+"""What the commands over tables do, as functions: tables or their files in, results out. The defaults are the same.
+
+Probing and evaluating take files themselves: `recap.probe`, `recap.evaluate`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from recap.claims import Graph
+from recap.errors import RecapError
+from recap.policy import Decision, Policy, calibrate_table, load_policy, rank_on, save_policy
+from recap.policy import decide as decide_table
+from recap.policy.policy import FIRST_STAGE
+from recap.risks import compute_risk, offered
+from recap.table import MarginTable, as_table
+
+File = str | Path
+
+
+def score(
+    table: MarginTable | File,
+    risk: Sequence[str] | None = None,
+    *,
+    calibration: MarginTable | File | None = None,
+    graph: Graph | File | None = None,
+) -> list[dict[str, Any]]:
+    """The named risks of each row, or all that the table allows: id, answer, risks. None outside the relation graph."""
+    rows = as_table(table, graph)
+    reference = None if calibration is None else as_table(calibration, graph)
+    names = offered(rows)[0] if risk is None else risk
+    columns = {name: compute_risk(rows, name, reference).tolist() for name in names}
+    return [
+        {
+            "id": row.id,
+            "answer": "yes" if row.says_yes else "no",
+            "risks": {name: None if math.isnan(values[i]) else values[i] for name, values in columns.items()},
+        }
+        for i, row in enumerate(rows.rows)
+    ]
+
+
+def calibrate(
+    table: MarginTable | File,
+    out: File | None = None,
+    *,
+    coverage: float = 0.8,
+    mode: str | None = None,
+    first: float | None = None,
+    target_scores: MarginTable | File | None = None,
+    level: float = 0.95,
+    graph: Graph | File | None = None,
+) -> Policy:
+    """A policy from the labelled rows, written to `out` where that is given.
+
+    With `target_scores` its threshold is ranked on those rows, whose labels are not looked at.
+    """
+    if first is not None and mode != "staged":
+        raise RecapError("--first belongs to --mode staged")
+    rows = as_table(table, graph)
+    target = None if target_scores is None else as_table(target_scores, graph)
+    first_stage = FIRST_STAGE if first is None else first
+    policy = calibrate_table(rows, coverage, mode=mode, level=level, first_stage=first_stage)
+    if target is not None:
+        policy = rank_on(policy, target)
+    if out is not None:
+        save_policy(policy, out)
+    return policy
+
+
+def decide(
+    policy: Policy | File, table: MarginTable | File, *, graph: Graph | File | None = None, force: bool = False
+) -> Iterator[Decision]:
+    """The decision for each row, in order, under a policy or the one in this file."""
+    frozen = policy if isinstance(policy, Policy) else load_policy(policy)
+    return decide_table(frozen, as_table(table, graph), force=force)
