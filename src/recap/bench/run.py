@@ -13,7 +13,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,6 +21,7 @@ import torch
 
 from recap.bench.shapes import IMAGE_TOKEN, SHAPES, Shape, build
 from recap.claims import Claim, Statement, default_graph
+from recap.errors import RecapError, did_you_mean
 from recap.models.compiled import compile_layers
 from recap.models.prompt import Prompted
 from recap.models.scoring import Scorer
@@ -37,7 +38,7 @@ HEAD, TAIL = 6, 6
 
 
 @dataclass(frozen=True)
-class Work:
+class Workload:
     """Per image, the token sequences of its distinct probes."""
 
     prompts: list[list[list[int]]]
@@ -46,7 +47,7 @@ class Work:
     """likelihood calls per statement in the paper's counting"""
 
 
-def whatsup_work(shape: Shape, images: int) -> Work:
+def whatsup_work(shape: Shape, images: int) -> Workload:
     """`images` pictures with four statements each, RECAP-Img, probes merged per image."""
     graph = default_graph()
     words: dict[str, int] = {}
@@ -60,7 +61,7 @@ def whatsup_work(shape: Shape, images: int) -> Work:
         claims += here
         probes = merge(plan_probes(claim, "img") for claim in here)
         prompts.append([_tokens(probe.question, words, shape) for probe in probes])
-    return Work(prompts, 4 * images, printed_calls(claims)["recap-img"])
+    return Workload(prompts, 4 * images, printed_calls(claims)["recap-img"])
 
 
 def _tokens(question: str, words: dict[str, int], shape: Shape) -> list[int]:
@@ -70,7 +71,7 @@ def _tokens(question: str, words: dict[str, int], shape: Shape) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Benched:
+class BenchResult:
     """What was measured."""
 
     arch: str
@@ -78,30 +79,25 @@ class Benched:
     dtype: str
     images: int
     ms_per_statement: dict[str, float]
+    """call by call (`calls`), batched without sharing (`batched`), as token trees (`tree`)"""
     probes_per_second: float
     share_of_matmul: float
     matmul_tflops: float
     largest_difference: float
 
+    @property
+    def ratios(self) -> dict[str, float]:
+        """How many times as fast the trees are."""
+        ms = self.ms_per_statement
+        return {"vs_calls": ms["calls"] / ms["tree"], "vs_batched": ms["batched"] / ms["tree"]}
+
     def to_json(self) -> dict[str, Any]:
         """As `recap bench --json` prints it."""
-        ms = self.ms_per_statement
-        return {
-            "arch": self.arch,
-            "device": self.device,
-            "dtype": self.dtype,
-            "images": self.images,
-            "ms_per_statement": ms,
-            "ratios": {"vs_calls": ms["calls"] / ms["tree"], "vs_batched": ms["batched"] / ms["tree"]},
-            "probes_per_second": self.probes_per_second,
-            "share_of_matmul": self.share_of_matmul,
-            "matmul_tflops": self.matmul_tflops,
-            "largest_difference": self.largest_difference,
-        }
+        return asdict(self) | {"ratios": self.ratios}
 
 
 def bench(
-    arch: str,
+    arch: str = "tiny",
     images: int = 820,
     *,
     device: str | None = None,
@@ -110,8 +106,12 @@ def bench(
     compiled: int = 0,
     sampled: int = 24,
     say: Callable[[str], None] = lambda _: None,
-) -> Benched:
+) -> BenchResult:
     """Time all three ways. Call by call and batched are timed on `sampled` images' work: they scale linearly."""
+    if arch not in SHAPES:
+        raise RecapError(f'"{arch}" is not a shape{did_you_mean(arch, SHAPES)} ({", ".join(SHAPES)})')
+    if images < 1:
+        raise RecapError(f"images is {images}; at least one is needed")
     shape = SHAPES[arch]
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     kind: torch.dtype = getattr(torch, dtype or ("bfloat16" if place.type == "cuda" else "float32"))
@@ -136,7 +136,7 @@ def bench(
     tree, trees = runner.trees(budget)
     probes = sum(map(len, work.prompts))
     difference = max(abs(a - b) for x, y in zip(plain, trees, strict=False) for a, b in zip(x, y, strict=True))
-    return Benched(
+    return BenchResult(
         arch=arch,
         device=torch.cuda.get_device_name(place) if place.type == "cuda" else "cpu",
         dtype=str(kind).removeprefix("torch."),
@@ -150,17 +150,13 @@ def bench(
 
 
 class _Runner:
-    def __init__(self, scorer: Scorer, shape: Shape, work: Work, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(self, scorer: Scorer, shape: Shape, work: Workload, device: torch.device, dtype: torch.dtype) -> None:
         self.scorer, self.shape, self.work, self.device, self.dtype = scorer, shape, work, device, dtype
-
-    def vision(self, images: int) -> dict[str, torch.Tensor]:
-        torch.manual_seed(images)
-        return self.shape.vision(images, self.device, self.dtype)
 
     def calls(self, images: int) -> float:
         """Seconds per statement: one sequence with its answer at a time, as the paper counts them."""
         prompt = self.work.prompts[0][0]
-        pixels = self.vision(1)
+        pixels = self.one_image(1)
         ids = torch.tensor([[*prompt, 50]], device=self.device)
         mask = torch.ones_like(ids)
         kinds = {"mm_token_type_ids": (ids == IMAGE_TOKEN).int()} if "image_grid_thw" in pixels else {}
@@ -273,17 +269,7 @@ def main() -> None:
     parser.add_argument("--dtype")
     parser.add_argument("--tokens", type=int)
     parser.add_argument("--compiled", type=int, default=0, help="how many lists of layers to compile")
-    given = parser.parse_args()
-    found = bench(
-        given.arch,
-        given.images,
-        device=given.device,
-        dtype=given.dtype,
-        tokens=given.tokens,
-        compiled=given.compiled,
-        say=print,
-    )
-    print(json.dumps(found.to_json()))
+    print(json.dumps(bench(**vars(parser.parse_args()), say=print).to_json()))
 
 
 if __name__ == "__main__":
