@@ -18,6 +18,7 @@ STAND_INS = {
     "ARCH": "tiny",
     "N": "4096",
     "NAME": "confidence",
+    "TEXT": "Is the mug on the table?",
     "URL": "http://127.0.0.1:9/v1",
     "/data/pictures": ".",
     "…": "",

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+import httpx
 import pytest
 import typer
 from typer.testing import Result
@@ -103,6 +106,11 @@ def service() -> Iterator[str]:
                 line = process.stderr.readline()
                 assert line, f"recap serve ended: {said}"
                 said += line
+            for _ in range(120):  # the address is printed before the model is ready
+                with contextlib.suppress(httpx.TransportError):
+                    if httpx.get(f"{address[0]}/readyz").status_code == 200:
+                        break
+                time.sleep(0.5)
             yield address[1]
         finally:
             process.terminate()
@@ -198,6 +206,8 @@ def test_every_block_has_a_rule() -> None:
         for block in blocks(page):
             if block.language == "json":
                 json.loads(block.text)
+            elif block.language == "jsonl":
+                assert all(json.loads(line) for line in block.text.splitlines())
             elif block.language == "toml":
                 tomllib.loads(block.text)
             else:
