@@ -36,6 +36,11 @@ def measure(study: Study) -> Result:
         "Mean ± standard deviation over the splits of the coverage that each budget's policy reaches on the split's "
         "held-out rows.",
     )
+    text = Sheet(
+        "text:calibration-size",
+        "How far the coverage reached spreads",
+        "The least and the largest standard deviation over the splits of the held-out coverage, among the settings.",
+    )
     lines: list[Line] = []
     findings: list[str] = []
     settings, missing = allowing(study.main(), "confidence", IMG)
@@ -45,6 +50,10 @@ def measure(study: Study) -> Result:
         own.spread({f"cal{b}.coverage": coverage[b] for b in BUDGETS}, model=s.model, data=s.data, method="recap")
         lines.append(Line(study.name(s), [100 * eligible[b] for b in BUDGETS]))
         findings.append(told(study.name(s), eligible, coverage))
+    for budget in (BUDGETS[0], BUDGETS[-1]):
+        spreads = [n.spread or 0.0 for n in own.numbers if n.metric == f"cal{budget}.coverage"]
+        ends = {f"least.cal{budget}.coverage_sd": min(spreads), f"most.cal{budget}.coverage_sd": max(spreads)}
+        text.put(ends, method="recap", scale=1)
     steps = [f"{budget} %" for budget in BUDGETS]
     chart = Chart(
         "calibration-size",
@@ -53,7 +62,7 @@ def measure(study: Study) -> Result:
         "Budgets are shares of all units.",
     )
     missing += study.absent(study.headline, study.primary)
-    return Result((sheet.table, own.table), tuple(findings), (chart,), missing)
+    return Result((sheet.table, text.table, own.table), tuple(findings), (chart,), missing)
 
 
 def by_budget(s: Setting) -> tuple[dict[int, float], dict[int, list[float]]]:
@@ -121,6 +130,6 @@ EXPERIMENT = Experiment(
     "calibration-size",
     "Calibration size",
     "How many labelled units does the gate need, and how well does a threshold from few of them carry over?",
-    ("calibration-size",),
+    ("calibration-size", "text:calibration-size"),
     measure,
 )

@@ -116,6 +116,8 @@ def _all_groups(sheet: Sheet, s: Setting, choices: Choices) -> None:
     for metric, (values, among) in figures.items():
         point, half = _mean_interval(values[among], units[among], counts)
         sheet.numbers.append(Number(TEXT, s.model, s.data, IMAGE, metric, 100 * point, 100 * half))
+        if among is deep:
+            sheet.put({"choice.depth_half_width": half}, model=s.model, data=s.data, method=IMAGE)
     wrong = ranks > 1
     second = float((ranks[wrong] == 2).mean()) if wrong.any() else np.nan
     sheet.put({"choice.second": second}, model=s.model, data=s.data, method=IMAGE)

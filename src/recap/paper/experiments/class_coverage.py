@@ -41,16 +41,21 @@ def measure(study: Study) -> Result:
         for metric, label in LABELS.items():
             if not math.isnan(change[metric]):
                 changes[f"{label} statements of {study.name(s)}"] = 100 * change[metric]
+    counts = {"cells": len(changes), "quiet_cells": len(quiet(changes))}
+    sheet.put(counts, method=DEPLOYED, scale=1)
     missing = lacking + study.absent(study.headline, study.primary)
     return Result((sheet.table,), _findings(changes), missing=missing)
+
+
+def quiet(changes: dict[str, float]) -> list[str]:
+    """The cells that change no more than the paper's ten quiet ones, which it counts by what it prints: one decimal."""
+    return [cell for cell, change in changes.items() if round(abs(change), 1) <= SMALL]
 
 
 def _findings(changes: dict[str, float]) -> tuple[str, ...]:
     if not changes:
         return ()
-    # The paper counts what it prints: one decimal.
-    small = sum(round(abs(change), 1) <= SMALL for change in changes.values())
-    where = max(changes, key=lambda cell: abs(changes[cell]))
+    small, where = len(quiet(changes)), max(changes, key=lambda cell: abs(changes[cell]))
     return (
         f"From confidence to the deployed policy, {small} of {len(changes)} model–data–label cells change their "
         f"coverage by at most {SMALL} points; the largest change is {changes[where]:+.1f} points, for {where}.",

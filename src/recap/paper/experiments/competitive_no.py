@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from recap.paper.experiments.allowing import allowing
 from recap.paper.experiments.experiment import Experiment
 from recap.paper.experiments.study import Setting, Study
@@ -12,7 +14,7 @@ from recap.risks import Margins
 from recap.statistics import accept_lowest, errors, share
 from recap.table import Bools
 
-COMPETITIVE = "competitive-no"
+COMPETITIVE, TEXT = "competitive-no", "text:competitive-no"
 METRICS = ("acc@80", "hfpr@80", "err_auc", "hall_auc")
 
 
@@ -29,13 +31,22 @@ def measure(study: Study) -> Result:
         "Their share of all rows, the share of them that RECAP-Img accepts at exact 80 % pooled coverage, and the "
         "error rate of those accepted. Percent.",
     )
+    text = Sheet(
+        TEXT,
+        "Where claim and contradiction are both affirmed, from the least to the largest",
+        'The same figures over all models and benchmarks: "no" answers with a positive claim and a positive '
+        "contradiction.",
+    )
     models = (*study.headline, *(m for m in (study.scale, study.newer) if m is not None))
     settings, missing = allowing(study.of(models, study.primary), IMG, COMPETITIVE)
     for s in settings:
         sheet.spread(_changes(s), model=s.model, data=s.data, method=COMPETITIVE)
         joint.put(_treated(s), model=s.model, data=s.data, method=IMG)
+    for metric in dict.fromkeys(n.metric for n in joint.numbers):
+        known = [n.value for n in joint.numbers if n.metric == metric and not math.isnan(n.value)] or [math.nan]
+        text.put({f"least.{metric}": min(known), f"most.{metric}": max(known)}, method=IMG, scale=1)
     return Result(
-        (sheet.table, joint.table),
+        (sheet.table, text.table, joint.table),
         (_effect(study, settings, sheet), *_regime(settings)),
         missing=(*missing, *study.absent(models, study.primary)),
     )
@@ -97,6 +108,6 @@ EXPERIMENT = Experiment(
     COMPETITIVE,
     'A competitive "no"',
     'Should a "no" need a contradiction that is stronger than the claim itself, where the model affirms both?',
-    (COMPETITIVE,),
+    (COMPETITIVE, TEXT),
     measure,
 )

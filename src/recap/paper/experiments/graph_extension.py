@@ -52,10 +52,16 @@ def measure(study: Study) -> Result:
     text = Sheet(TEXT, "Edges learned from the options", f"Held-out groups of the split with seed 13. {how}")
     own = Sheet(OWN, "The same over all splits", f"Held-out means ± standard deviation over the splits. {how}")
     findings: list[str] = []
+    learned: list[Audited] = []
     for s, choices in found:
         over = [audited(s, choices, side) for side in s.sides]
-        _put(text, own, s, audited(s, choices, fixed_split(s)), over)
+        fixed = audited(s, choices, fixed_split(s))
+        _put(text, own, s, fixed, over)
+        learned.append(fixed[VALIDATED])
         findings.append(_finding(study, s, over))
+    for metric in ("edges", "edges_outside"):
+        ends = {end: pick(each.counts[metric] for each in learned) for end, pick in (("least", min), ("most", max))}
+        text.put({f"{end}.{metric}": n for end, n in ends.items()}, data=found[0][0].data, method=VALIDATED, scale=1)
     return Result((text.table, own.table), tuple(findings), missing=missing)
 
 

@@ -51,9 +51,10 @@ def measure(study: Study) -> Result:
             kept.put({"margins": margins_per_row(reduced)}, model=s.model, data=s.data, method=name, scale=1)
             asked = next((table for table in s.reprobed.values() if name in offered(table)[0]), None)
             if asked is not None:
-                checks[-1] = tuple(map(max, checks[-1], alone := differences(s, name, asked)))
+                metric, risk = differences(s, name, asked)
+                checks[-1] = max(checks[-1][0], metric), max(checks[-1][1], risk)
                 again.append(len(asked))
-                moved = {"n": len(asked), "risk_difference": alone[1]}
+                moved = {"n": len(asked), "risk_difference": risk}
                 kept.put(moved, model=s.model, data=s.data, method=name, scale=1)
     if not checks:
         raise LackingError("; ".join(missing))
@@ -144,8 +145,8 @@ def told_again(statements: Sequence[int]) -> str:
     if not statements:
         return "Only the formula was checked: no statement was probed again."
     return (
-        f"In {len(statements)} of them up to {max(statements)} statements were also asked again, with a small probe set "
-        "alone: another batch may move the last digits of a margin."
+        f"In {len(statements)} of them up to {max(statements)} statements were also asked again, with a small probe "
+        "set alone: another batch may move the last digits of a margin."
     )
 
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from recap.arrays import Bools
 from recap.paper.experiments.allowing import allowing
 from recap.paper.experiments.experiment import Experiment
@@ -41,6 +43,9 @@ def measure(study: Study) -> Result:
             sheet.put(found, model=s.model, data=s.data)
             own.put({f"{name}.yes_rate": share(s.table.yes, rows)}, model=s.model, data=s.data)
             own.put({f"{name}.n": rows.sum()}, model=s.model, data=s.data, scale=1)
+        errs = [n.value for n in sheet.numbers[-2 * len(NAMES) :] if n.metric in ("both_high.err", "both_low.err")]
+        ends = {"least.joint.err": np.fmin.reduce(errs), "most.joint.err": np.fmax.reduce(errs)}
+        sheet.put(ends, model=s.model, data=s.data, scale=1)
     missing = lacking + study.absent(study.headline, (settings[0].data,))
     result = Result((sheet.table, own.table), missing=missing)
     return replace(
