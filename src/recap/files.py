@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +25,27 @@ def reading(path: Path, what: str) -> Generator[None]:
         raise RecapError(f"{path}: cannot read the {what}: {reason(error)}") from None
     except UnicodeDecodeError:
         raise RecapError(f"{path}: cannot read the {what}: it is not UTF-8 text") from None
+
+
+@contextlib.contextmanager
+def locating(source: Path, place: int) -> Generator[None]:
+    """Adds the file and the row to what is wrong with the row."""
+    try:
+        yield
+    except RecapError as error:
+        raise RecapError(f"{source}:{place}: {error}") from None
+
+
+def read_lines(path: Path, what: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that are not blank, with their numbers. One beyond all bounds is refused unread."""
+    with reading(path, what), path.open("rb") as stream:
+        number = 0
+        while line := stream.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                raise RecapError(f"{path}:{number}: the row is longer than {LONGEST_LINE >> 20} MiB")
+            if line.strip():
+                yield number, line.removeprefix(BOM) if number == 1 else line
 
 
 @contextlib.contextmanager

@@ -241,3 +241,38 @@ def test_rows_outside_the_graph_have_null_risks(recap: Recap, tmp_path: Path) ->
         0.0 - (0.5 - -0.5),
         None,
     ]
+
+
+def test_score_says_in_one_line_what_it_leaves_out(recap: Recap, tmp_path: Path) -> None:
+    path = write([row | {"margins": {}} for row in random_rows(4, 10)], tmp_path / "t.jsonl")
+    ran = recap("score", path)
+    assert (ran.code, ran.err.count("\n")) == (0, 1)
+    assert "recap-img" in ran.err
+    assert ran.err.count("image.claim is missing") == 1
+
+
+def test_a_small_table_is_evaluated_as_far_as_it_goes(recap: Recap, tmp_path: Path) -> None:
+    path = write(random_rows(7, 10), tmp_path / "t.jsonl")
+    ran = recap("evaluate", path, "--out", tmp_path / "report")
+    assert ran.code == 0
+    assert "splits were skipped" in ran.err
+    assert "only 10 units: intervals are wide" in ran.err
+    assert "figures without a report" in ran.err
+    skipped = len(json.loads((tmp_path / "report" / "evaluation.json").read_text())["skipped_splits"])
+    assert f"over {20 - skipped} held-out splits" in ran.out
+    one = recap("evaluate", write(random_rows(7, 1), tmp_path / "one.jsonl"), "--splits", "1")
+    assert (one.code, "too few for the one split that was tried" in one.err) == (2, True)
+
+
+def test_python_takes_files_as_the_commands_do(recap: Recap, table: Path, tmp_path: Path) -> None:
+    import recap as package
+
+    assert (
+        package.score(table, ["confidence", "recap-img"]) == recap("score", table, "-r", "confidence,recap-img").lines
+    )
+    recap("calibrate", table, "--out", tmp_path / "command.json")
+    package.calibrate(table, tmp_path / "function.json")
+    assert (tmp_path / "command.json").read_bytes() == (tmp_path / "function.json").read_bytes()
+    decided = [decision.to_json() for decision in package.decide(tmp_path / "function.json", table)]
+    assert decided == recap("decide", table, "--policy", tmp_path / "command.json").lines
+    assert package.evaluate(table, splits=2).to_json() == recap("evaluate", table, "--splits", 2, "--json").json

@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from recap.datasets.fetch import Fetched, Source, fetch_dataset, load_sources
+from recap.datasets.fetch import Fetched, OfficialSource, fetch_dataset, load_sources
 from tests.datasets.site import Site
 
 SPLIT = "vsr/random/test.jsonl"
@@ -46,7 +46,7 @@ def serve_vsr(site: Site, images: int = 3) -> dict[str, bytes]:
     return shown
 
 
-def unpinned(name: str, sha: str | None = None) -> dict[str, Source]:
+def unpinned(name: str, sha: str | None = None) -> dict[str, OfficialSource]:
     """The sources, with another digest (or none) for the official annotations of one."""
     source = load_sources()[name]
     files = tuple(file.model_copy(update={"sha256": sha}) for file in source.files)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from recap.datasets import DATASETS, load_dataset
-from recap.datasets.fetch import Told, fetch_dataset, load_sources, source_of
-from recap.datasets.fetch.checksums import read_checksums
+from recap.datasets.fetch import fetch_dataset, load_sources, source_of
+from recap.datasets.fetch.folder import read_checksums
 from recap.datasets.probing import locate
 from recap.errors import RecapError
 from tests.conftest import Ran
@@ -21,7 +21,7 @@ Recap = Callable[..., Ran]
 def test_a_fetch_fills_the_layout_that_is_read(site: Site, tmp_path: Path) -> None:
     shown = serve_vsr(site)
     told: list[tuple[str, int, int]] = []
-    got = fetch_vsr(site, tmp_path, told=Told(progress=lambda *step: told.append(step)))
+    got = fetch_vsr(site, tmp_path, progress=lambda *step: told.append(step))
     assert (len(got.items), got.pictures, got.failed) == (3, 3, ())
     for item in load_dataset("vsr", tmp_path).items:
         assert Path(locate(tmp_path, item.image or "")).read_bytes() == shown[item.image or ""]
@@ -46,7 +46,7 @@ def test_a_spoilt_file_is_fetched_again(site: Site, tmp_path: Path) -> None:
     spoilt = tmp_path / "images" / "000000000002.jpg"
     spoilt.write_bytes(b"spoilt")
     said: list[str] = []
-    fetch_vsr(site, tmp_path, told=Told(say=said.append))
+    fetch_vsr(site, tmp_path, say=said.append)
     assert spoilt.read_bytes() == shown[spoilt.name]
     assert said[-1] == f"{spoilt}: its checksum is wrong; fetching it again"
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from recap.datasets.fetch import Told
 from recap.datasets.fetch.unpack import unpack
 from recap.datasets.probing import locate
 from recap.errors import RecapError
@@ -50,7 +49,7 @@ def test_a_bad_archive_is_removed_and_its_pictures_named(site: Site, tmp_path: P
         "hostile": archive({"../evil": b"evil"}),
     }[bad]
     said: list[str] = []
-    got = fetch_whatsup(site, tmp_path / "in", told=Told(say=said.append))
+    got = fetch_whatsup(site, tmp_path / "in", say=said.append)
     assert (got.pictures, len(got.failed)) == (5, 5)
     assert said[-1].startswith(f"{tmp_path / 'in' / 'controlled_clevr.tar.gz'}: ")
     assert said[-1].endswith("; removed")
@@ -65,7 +64,7 @@ def test_an_archive_that_cannot_be_had_or_lacks_a_picture(site: Site, tmp_path: 
     del site.files[CLEVR]
     site.files["whatsup/controlled_images.tar.gz"] = archive({"controlled_images/mug_on_table0.jpeg": picture("a")})
     said: list[str] = []
-    got = fetch_whatsup(site, tmp_path, told=Told(say=said.append))
+    got = fetch_whatsup(site, tmp_path, say=said.append)
     assert got.pictures == 1
     assert said[-1] == f"{site.url}/{CLEVR}: not there, or not given out"
     assert f"{tmp_path / list(shown)[1]}: not in {tmp_path / 'controlled_images.tar.gz'}" in got.failed

@@ -9,20 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from recap.cli.options import GraphFile, Json
+from recap.cli.options import DatasetName, GraphFile, Json, command_group
 
-app = typer.Typer(
-    help="The benchmarks: what they are, their counts, and how to get them.",
-    rich_markup_mode=None,
-    invoke_without_command=True,
-)
-
-
-@app.callback()
-def top(context: typer.Context) -> None:
-    """The benchmarks: what they are, their counts, and how to get them."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+app = command_group("The benchmarks: what they are, their counts, and how to get them.")
 
 
 @app.command("list")
@@ -54,12 +43,7 @@ def list_datasets(json: Json = False) -> None:
 
 @app.command("stats")
 def stats(
-    dataset: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATASET", help="vsr, whatsup, gsr, world:whatsup, …, or a .jsonl file.", show_default=False
-        ),
-    ],
+    dataset: DatasetName,
     root: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder with the official files.", show_default=False)
     ] = None,
@@ -118,12 +102,13 @@ def fetch(
     Example: recap data fetch vsr --root data/vsr
     """
     from recap.cli.console import name_some, notice
-    from recap.datasets.fetch import Told, fetch_dataset
+    from recap.datasets.fetch import fetch_dataset
     from recap.errors import RecapError
 
     with _bars() as progress:
-        told = Told(notice, progress)
-        got = fetch_dataset(dataset, root, images=not no_images, limit=limit, mirror=mirror, told=told)
+        got = fetch_dataset(
+            dataset, root, images=not no_images, limit=limit, mirror=mirror, say=notice, progress=progress
+        )
     if got.shared:
         notice(f"{len(got.shared)} images that another benchmark shows too are left out (shared_images.txt)")
     name_some(got.failed, "pictures")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recap.cli.options import Coverage, GraphFile, Json, Level, Table
+from recap.cli.options import Coverage, GraphFile, Json, Level, Risks, Table
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
@@ -32,10 +33,7 @@ def run(
     table: Table,
     splits: Annotated[int, typer.Option(help="How many calibration splits, seeds 0, 1, ….")] = 20,
     coverage: Coverage = 0.8,
-    risk: Annotated[
-        list[str] | None,
-        typer.Option("--risk", "-r", metavar="NAME...", help="Risks by name.", show_default="all the table allows"),
-    ] = None,
+    risk: Risks = None,
     family: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only this relation family.", show_default="all families")
     ] = None,
@@ -143,33 +141,31 @@ def _show(result: Evaluation) -> None:
     )
     wide = console.width >= 104
     console.print(
-        f"Means{' ± sd' if wide else ''} over {result.splits} held-out splits, {result.coverage:.0%} coverage, %.\n"
+        f"Means{' ± sd' if wide else ''} over {result.splits - len(result.skipped)} held-out splits, "
+        f"{result.coverage:.0%} coverage, %.\n"
     )
     title = f"{result.n - result.uncovered} statements inside the graph"
-    console.print(_grid(title, result.inside, wide))
+    console.print(_risks(title, result.inside, wide))
     if result.uncovered:
         whole = {name: each for name, each in result.risks.items() if each.n == result.n}
-        console.print(_grid(f"All {result.n} statements, with RECAP's confidence fallback", whole, wide))
+        console.print(_risks(f"All {result.n} statements, with RECAP's confidence fallback", whole, wide))
     if result.gains:
         console.print(_gains(result))
     if result.withheld:
         console.print("Not in this table: " + "; ".join(f"{name} ({why})" for name, why in result.withheld.items()))
 
 
-def _grid(title: str, risks: dict[str, Measured], wide: bool) -> Grid:
-    from rich.table import Table as Grid
-
-    grid = Grid(title=title, title_justify="left", title_style="bold", caption_justify="left")
-    grid.add_column("risk", no_wrap=True)
-    for heading in _SHOWN.values():
-        grid.add_column(heading, justify="right", no_wrap=True)
+def _risks(title: str, risks: dict[str, Measured], wide: bool) -> Grid:
+    grid = _grid(title, "risk", _SHOWN)
     for name, measured in risks.items():
         summary = measured.to_json()
-        means = {metric: summary[metric] for metric in _SHOWN}
-        spread = {
-            m: f" ±{100 * summary['std'][m]:.1f}" if wide else "" for m, mean in means.items() if mean is not None
-        }
-        cells = ["–" if mean is None else f"{100 * mean:.1f}{spread[metric]}" for metric, mean in means.items()]
+        spread = summary["std"]
+        cells = [
+            "–"
+            if summary[metric] is None
+            else f"{100 * summary[metric]:.1f}" + (f" ±{100 * spread[metric]:.1f}" * wide)
+            for metric in _SHOWN
+        ]
         grid.add_row(name, *cells, style="bold" if measured.modes else "")
         if measured.modes:
             grid.caption = "recap chose " + ", ".join(f"{mode} {n} times" for mode, n in measured.modes.items())
@@ -177,19 +173,19 @@ def _grid(title: str, risks: dict[str, Measured], wide: bool) -> Grid:
 
 
 def _gains(result: Evaluation) -> Grid:
+    metrics = ("acc", "hfpr", "err_auc", "hall_auc")
+    grid = _grid("Gain over confidence, pooled, paired clustered 95 % intervals (+ is better)", "mode", metrics)
+    for mode in GATED:
+        told = [result.gains[mode][metric] for metric in metrics]
+        grid.add_row(mode, *(f"{100 * g.point:+.1f} \\[{100 * g.low:+.1f}, {100 * g.high:+.1f}]" for g in told))
+    return grid
+
+
+def _grid(title: str, first: str, metrics: Iterable[str]) -> Grid:
     from rich.table import Table as Grid
 
-    grid = Grid(
-        title="Gain over confidence, pooled, paired clustered 95 % intervals (+ is better)",
-        title_justify="left",
-        title_style="bold",
-    )
-    grid.add_column("mode", no_wrap=True)
-    metrics = ("acc", "hfpr", "err_auc", "hall_auc")
+    grid = Grid(title=title, title_justify="left", title_style="bold", caption_justify="left")
+    grid.add_column(first, no_wrap=True)
     for metric in metrics:
-        grid.add_column(_SHOWN[metric], justify="right")
-    for mode in GATED:
-        gains = result.gains[mode]
-        told = [gains[metric] for metric in metrics]
-        grid.add_row(mode, *(f"{100 * g.point:+.1f} \\[{100 * g.low:+.1f}, {100 * g.high:+.1f}]" for g in told))
+        grid.add_column(_SHOWN[metric], justify="right", no_wrap=first == "risk")
     return grid

@@ -7,20 +7,9 @@ from typing import Annotated
 
 import typer
 
-from recap.cli.options import GraphFile, Json, Table
+from recap.cli.options import GraphFile, Json, Table, command_group
 
-app = typer.Typer(
-    help="The relation graph: show it, check your own, or learn more of it.",
-    rich_markup_mode=None,
-    invoke_without_command=True,
-)
-
-
-@app.callback()
-def top(context: typer.Context) -> None:
-    """The relation graph: show it, check your own, or learn more of it."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+app = command_group("The relation graph: show it, check your own, or learn more of it.")
 
 
 @app.command("show")
@@ -103,30 +92,18 @@ def learn(
     \b
     Example: recap graph learn whatsup.jsonl --out learned.toml
     """
-    from recap.claims import load_graph
+    from dataclasses import asdict
+
     from recap.cli.console import print_json
     from recap.evaluation.learned_graph import learn_graph
     from recap.files import write_text
     from recap.table import read_table
 
-    found = learn_graph(read_table(table, load_graph(graph)), share, least)
+    found = learn_graph(read_table(table, graph), share, least)
     write_text(out, found.text)
     kept = [edge for edge in found.edges if edge.retained]
     outside = sum(not edge.manual for edge in kept)
     if json:
-        edges = [
-            {
-                "source": edge.source,
-                "target": edge.target,
-                "comparisons": edge.comparisons,
-                "wins": edge.wins,
-                "mean_gap": edge.mean_gap,
-                "retained": edge.retained,
-                "manual": edge.manual,
-                "fate": found.fates[edge.pair],
-            }
-            for edge in found.edges
-        ]
         print_json(
             {
                 "groups": found.groups,
@@ -137,7 +114,7 @@ def learn(
                 "added": found.added,
                 "own_claims": list(found.own_claims),
                 "hash": found.graph.hash,
-                "edges": edges,
+                "edges": [asdict(edge) | {"fate": found.fates[edge.pair]} for edge in found.edges],
             }
         )
         return

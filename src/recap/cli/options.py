@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Arguments and options that several commands share, and what a group of commands is."""
 
 from __future__ import annotations
 
@@ -7,6 +7,29 @@ from typing import Annotated
 
 import typer
 
+
+def command_group(about: str) -> typer.Typer:
+    """Commands under one name, which by itself prints their help."""
+    app = typer.Typer(rich_markup_mode=None, invoke_without_command=True)
+
+    def top(context: typer.Context) -> None:
+        if context.invoked_subcommand is None:
+            typer.echo(context.get_help())
+
+    app.callback(help=about)(top)
+    return app
+
+
+DatasetName = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATASET", help="vsr, whatsup, gsr, world:whatsup, …, or a .jsonl file.", show_default=False
+    ),
+]
+Risks = Annotated[
+    list[str] | None,
+    typer.Option("--risk", "-r", metavar="NAME...", help="Risks by name.", show_default="all the table allows"),
+]
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help="Margin table (.jsonl or .parquet).", show_default=False)]
 GraphFile = Annotated[
     Path | None, typer.Option("--graph", metavar="FILE", help="Your own relation graph.", show_default="the paper's")

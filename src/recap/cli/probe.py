@@ -12,6 +12,7 @@ from recap.cli.options import (
     Attention,
     ChatTemplate,
     Concurrency,
+    DatasetName,
     Device,
     Dtype,
     EngineName,
@@ -29,12 +30,7 @@ from recap.cli.options import (
 
 
 def run(
-    dataset: Annotated[
-        str,
-        typer.Argument(
-            metavar="DATASET", help="vsr, whatsup, gsr, world:whatsup, …, or a .jsonl file.", show_default=False
-        ),
-    ],
+    dataset: DatasetName,
     model: Model,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="TABLE", help="Margin table to write.", show_default=False)
@@ -84,39 +80,13 @@ def run(
     Example: recap probe whatsup --root data/whatsup --model Qwen/Qwen3-VL-8B-Instruct --store margins.db --out wu.jsonl
              recap probe mine.jsonl --model http://localhost:8000/v1#qwen --store margins.db --out mine-margins.jsonl
     """
+    options = {name: value for name, value in locals().items() if name != "json"}  # all of them are the function's own
     from recap.cli.console import name_some, print_json
     from recap.cli.loading import load_model
     from recap.datasets.probing import probe
     from recap.errors import RecapError
 
-    found = probe(
-        dataset,
-        model,
-        out=out,
-        probes=probes,
-        wrapper=wrapper,
-        wording=wording,
-        root=root,
-        images=images,
-        store=store,
-        limit=limit,
-        graph=graph,
-        engine=engine,
-        address=address,
-        workers=workers,
-        gpus_per_worker=gpus_per_worker,
-        load=load_model,
-        plain=plain,
-        compiled=compiled,
-        dtype=dtype,
-        device=device,
-        attention=attention,
-        server=server,
-        concurrency=concurrency,
-        timeout=timeout,
-        patience=patience,
-        template=template,
-    )
+    found = probe(**options, load=load_model)
     name_some(found.unread, "rows that cannot be read")
     name_some(list(found.failed_images.values()), "pictures that cannot be shown")
     if not found.rows:

@@ -7,16 +7,13 @@ from typing import Annotated
 
 import typer
 
-from recap.cli.options import GraphFile, Table
+from recap.cli.options import GraphFile, Risks, Table
 
 
 def run(
     context: typer.Context,
     table: Table,
-    risk: Annotated[
-        list[str] | None,
-        typer.Option("--risk", "-r", metavar="NAME...", help="Risks by name.", show_default="all the table allows"),
-    ] = None,
+    risk: Risks = None,
     calibration: Annotated[
         Path | None,
         typer.Option(metavar="TABLE", help="Rows whose CDFs recap-selector uses.", show_default="the table itself"),

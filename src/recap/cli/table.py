@@ -7,16 +7,9 @@ from typing import Annotated
 
 import typer
 
-from recap.cli.options import GraphFile, Table
+from recap.cli.options import GraphFile, Table, command_group
 
-app = typer.Typer(help="Margin tables: convert them.", rich_markup_mode=None, invoke_without_command=True)
-
-
-@app.callback()
-def top(context: typer.Context) -> None:
-    """Margin tables: convert them."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+app = command_group("Margin tables: convert them.")
 
 
 @app.command("convert")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -13,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 from recap.claims import Graph, NoRelationError, default_graph, parse
 from recap.datasets.item import Item, Loaded
 from recap.errors import RecapError, misspelt, quoted
-from recap.files import BOM, LONGEST_LINE, reading
+from recap.files import locating, read_lines, reading
 from recap.validation import explain
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -71,28 +70,15 @@ def find_file(root: Path, layouts: Sequence[str]) -> Path:
     raise MissingFileError(f"{root}: holds no {layouts[0]}; --root names the folder with the official files")
 
 
-@contextlib.contextmanager
-def locating(source: Path, place: int) -> Generator[None]:
-    """Adds the file and the row to what is wrong with one of its statements."""
-    try:
-        yield
-    except RecapError as error:
-        raise RecapError(f"{source}:{place}: {error}") from None
-
-
 def validated_lines(source: Path, model: type[Model]) -> Iterator[tuple[int, Model]]:
     """Each JSON line as the model, with its line number."""
     found = False
-    with reading(source, "annotations"), source.open("rb") as stream:
-        for place, line in enumerate(stream, start=1):
-            if line.strip():
-                found = True
-                if len(line) > LONGEST_LINE:
-                    raise RecapError(f"{source}:{place}: the row is longer than {LONGEST_LINE >> 20} MiB")
-                try:
-                    yield place, model.model_validate_json(line.removeprefix(BOM))
-                except ValidationError as error:
-                    raise RecapError(f"{source}:{place}: {explain(error)}") from None
+    for place, line in read_lines(source, "annotations"):
+        found = True
+        try:
+            yield place, model.model_validate_json(line)
+        except ValidationError as error:
+            raise RecapError(f"{source}:{place}: {explain(error)}") from None
     if not found:
         raise RecapError(f"{source}: the file is empty")
 

@@ -73,7 +73,7 @@ class Plan:
     @property
     def probes(self) -> tuple[Probe, ...]:
         """The distinct probes, in order of first use: what really has to be asked."""
-        return distinct(role.probe for role in self.roles)
+        return merge([self])
 
     def questions(self) -> dict[str, str]:
         """The sentences, by `direct` and by canonical-side relation."""
@@ -110,7 +110,8 @@ def plan_probes(
             for kind, way in reworded
         ]
     if claim.relation is not None:
-        mirrored = (_F,) if chosen.mirrored and _family(claim, graph) == MIRRORED_FAMILY else ()
+        family = (graph or default_graph()).family_of(claim.relation)
+        mirrored = (_F,) if chosen.mirrored and family == MIRRORED_FAMILY else ()
         witnesses = [("claim", claim.relation, (*chosen.pair, *mirrored))]
         witnesses += [("contradiction", name, (*chosen.pair, *mirrored)) for name in claim.contradictions]
         witnesses += [("support", name, chosen.support) for name in claim.supports]
@@ -123,14 +124,9 @@ def plan_probes(
     return Plan(claim, tuple(roles))
 
 
-def _family(claim: Claim, graph: Graph | None) -> str | None:
-    known = graph or default_graph()
-    return known.relations[claim.relation].family if claim.relation is not None and claim.relation in known else None
-
-
 def merge(plans: Iterable[Plan]) -> tuple[Probe, ...]:
     """The distinct probes of several plans about the same image, in order of first use."""
-    return distinct(role.probe for each in plans for role in each.roles)
+    return tuple(dict.fromkeys(role.probe for each in plans for role in each.roles))
 
 
 def merge_by_image(plans: Sequence[Plan], images: Sequence[str]) -> dict[str, tuple[Probe, ...]]:
@@ -139,8 +135,3 @@ def merge_by_image(plans: Sequence[Plan], images: Sequence[str]) -> dict[str, tu
     for each, image in zip(plans, images, strict=True):
         grouped.setdefault(image, []).append(each)
     return {image: merge(group) for image, group in grouped.items()}
-
-
-def distinct(probes: Iterable[Probe]) -> tuple[Probe, ...]:
-    """Without duplicates, order kept."""
-    return tuple(dict.fromkeys(probes))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from recap.errors import RecapError, did_you_mean
@@ -11,21 +9,6 @@ from recap.risks.fitted import FITTED, available, check_labels
 from recap.risks.margins import Margins
 from recap.risks.registry import RISKS, Risk
 from recap.table import Bools, Floats, MarginTable
-
-
-@dataclass(frozen=True)
-class Gap:
-    """An input that a risk needs and some rows lack."""
-
-    need: str
-    rows: Bools
-    field: str
-    """the field of the first row that lacks it"""
-
-    @property
-    def first(self) -> int:
-        """The first row that lacks it."""
-        return int(np.flatnonzero(self.rows)[0])
 
 
 def risk_named(name: str) -> Risk:
@@ -51,8 +34,9 @@ def compute_risk(table: MarginTable, name: str, calibration: MarginTable | None 
     known = table.where(inside)
     reference = known if calibration is None else calibration.where(_defined(calibration, risk))
     for some in (table, reference):
-        for gap in gaps(some, risk):
-            raise RecapError(f"{some.at(gap.first)}: risk {name} needs {gap.field}, which is missing")
+        for need, lacking in _gaps(some, risk).items():
+            first = int(np.flatnonzero(lacking)[0])
+            raise RecapError(f"{some.at(first)}: risk {name} needs {_field(some, need, first)}, which is missing")
     if calibration is not None and risk.calibrated and not len(reference):
         raise RecapError(
             f"{calibration.source}: no calibration row is inside the relation graph (risk {name} needs some)"
@@ -64,13 +48,6 @@ def compute_risk(table: MarginTable, name: str, calibration: MarginTable | None 
         # Plus zero, so that no risk is −0.0: equal risks should also look equal when they are written down.
         values[inside] = risk.formula(Margins(known), Margins(reference)) + 0.0
     return values
-
-
-def gaps(table: MarginTable, risk: Risk) -> list[Gap]:
-    """What the risk needs and the table lacks, among the rows for which the risk is defined."""
-    inside = _defined(table, risk)
-    found = [Gap(need, rows, "") for need in risk.needs if (rows := _missing(table, need) & inside).any()]
-    return [Gap(gap.need, gap.rows, _field(table, gap)) for gap in found]
 
 
 def offered(table: MarginTable, *, fitted: bool = False) -> tuple[list[str], dict[str, str]]:
@@ -90,18 +67,18 @@ def offered(table: MarginTable, *, fitted: bool = False) -> tuple[list[str], dic
         if not inside.any():
             withheld[name] = f"no row of {', '.join(risk.families)}" if risk.families else "no row inside the graph"
             continue
-        for gap in gaps(table, risk):
-            lacking = set(families[gap.rows])
-            whole = {f for f in lacking if gap.rows[inside & (families == f) & _asks(table, gap.need)].all()}
+        for need, rows in _gaps(table, risk).items():
+            lacking = set(families[rows])
+            asked = inside & _needed(table, need)[0]
+            whole = {f for f in lacking if rows[asked & (families == f)].all()}
             if lacking - whole:
-                first = int(np.flatnonzero(gap.rows & np.isin(families, list(lacking - whole)))[0])
-                field = _field(table, Gap(gap.need, np.arange(len(table)) == first, ""))
+                first = int(np.flatnonzero(rows & np.isin(families, list(lacking - whole)))[0])
                 raise RecapError(
-                    f"{table.at(first)}: {field} is missing, though other rows have it (risk {name} needs it)"
+                    f"{table.at(first)}: {_field(table, need, first)} is missing, though other rows have it "
+                    f"(risk {name} needs it)"
                 )
-            withheld[name] = f"{gap.need} is missing" + (
-                "" if set(families[inside]) == whole else f" for {', '.join(sorted(whole))}"
-            )
+            everywhere = set(families[inside]) == whole
+            withheld[name] = f"{need} is missing" + ("" if everywhere else f" for {', '.join(sorted(whole))}")
             break
         else:
             names.append(name)
@@ -117,47 +94,38 @@ def _defined(table: MarginTable, risk: Risk) -> Bools:
     return table.covered & np.isin(np.array(table.families, dtype=str), risk.families)
 
 
-def _asks(table: MarginTable, need: str) -> Bools:
-    """Rows for which the need asks anything at all: a claim without supports needs no support margins."""
-    channel, _, kind = need.partition(".")
-    if kind == "contradictions":
-        return _any(table.channel(channel).contradiction_edges)
-    if kind == "supports":
-        return _any(table.channel(channel).support_weights > 0)
-    return np.ones(len(table), dtype=bool)
+def _gaps(table: MarginTable, risk: Risk) -> dict[str, Bools]:
+    """What the risk needs and which of the rows it is defined for lack it."""
+    inside = _defined(table, risk)
+    return {need: rows for need in risk.needs if (rows := _needed(table, need)[1] & inside).any()}
 
 
-def _missing(table: MarginTable, need: str) -> Bools:
+def _needed(table: MarginTable, need: str) -> tuple[Bools, Bools]:
+    """Rows of which a need asks anything, and those that lack it: a claim without supports needs no support margins."""
+    source, _, kind = need.partition(".")
+    everywhere = np.ones((len(table), 1), dtype=bool)
+    if need == "direct.paraphrases":
+        values = table.paraphrases if table.paraphrases.shape[1] else np.full(everywhere.shape, np.nan)
+        asked = np.ones(values.shape, dtype=bool)
+    elif source == "direct":
+        values, asked = table.direct(kind)[:, None], everywhere
+    else:
+        channel = table.channel(source)
+        values, asked = {
+            "claim": (channel.claim[:, None], everywhere),
+            "contradictions": (channel.contradictions, channel.contradiction_edges),
+            "supports": (channel.supports, channel.support_weights > 0),
+        }[kind]
+    return np.asarray(asked.any(axis=1)), np.asarray((np.isnan(values) & asked).any(axis=1))
+
+
+def _field(table: MarginTable, need: str, place: int) -> str:
+    """The JSON path of what a row lacks."""
     source, _, kind = need.partition(".")
     if source == "direct":
-        if kind == "paraphrases":
-            return _any(np.isnan(table.paraphrases)) | (table.paraphrases.shape[1] == 0)
-        return np.isnan(table.direct(kind))
-    channel = table.channel(source)
-    match kind:
-        case "claim":
-            return np.isnan(channel.claim)
-        case "contradictions":
-            return _any(np.isnan(channel.contradictions) & channel.contradiction_edges)
-        case _:
-            return _any(np.isnan(channel.supports) & (channel.support_weights > 0))
-
-
-def _any(flags: Bools) -> Bools:
-    """Per row, whether any flag is up, (n, k) → (n,)."""
-    return np.asarray(flags.any(axis=1), dtype=bool)
-
-
-def _field(table: MarginTable, gap: Gap) -> str:
-    """The JSON path of what the first such row lacks."""
-    source, _, kind = gap.need.partition(".")
-    if source == "direct":
-        return gap.need
-    row = table.rows[gap.first]
+        return need
+    row = table.rows[place]
     claim = row.claim or ""
-    wanted = {
-        "claim": (claim,),
-        "contradictions": table.graph.contradictions(claim),
-        "supports": tuple(table.graph.supports(claim)),
-    }[kind]
+    named = {"contradictions": table.graph.contradictions, "supports": table.graph.supports}
+    wanted = named[kind](claim) if kind in named else (claim,)
     return next(f"margins.{source}.{name}" for name in wanted if row.margin(source, name) is None)

@@ -35,35 +35,18 @@ class Witnesses:
 
 
 class Margins:
-    """Columns of a table by the names that the formulas use. Computed when first asked for."""
+    """Columns of a table by the names that the formulas use. Witnesses are summarised when first asked for."""
 
     def __init__(self, table: MarginTable) -> None:
         self.table = table
-
-    @property
-    def yes(self) -> Bools:
+        self.yes: Bools = table.yes
         """ŷ = yes"""
-        return self.table.yes
-
-    @cached_property
-    def direct(self) -> Floats:
+        self.direct: Floats = table.direct("image")
         """m(q_orig) on the image"""
-        return self.table.direct("image")
-
-    @property
-    def paraphrases(self) -> Floats:
+        self.paraphrases: Floats = table.paraphrases
         """m of the paraphrased direct question, (n, P)"""
-        return self.table.paraphrases
-
-    @cached_property
-    def ca_bidirectional(self) -> Floats:
-        """m under the bidirectional constraint prompt"""
-        return self.table.direct("ca_bidirectional")
-
-    @cached_property
-    def ca_combined(self) -> Floats:
-        """m under the combined constraint prompt"""
-        return self.table.direct("ca_combined")
+        self.ca_bidirectional: Floats = table.direct("ca_bidirectional")
+        self.ca_combined: Floats = table.direct("ca_combined")
 
     @cached_property
     def image(self) -> Witnesses:

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from recap.claims import Graph, load_graph
 from recap.errors import RecapError, RecapWarning, one_of, quoted
-from recap.files import BOM, LONGEST_LINE, atomic_write, reading
+from recap.files import atomic_write, locating, read_lines, reading
 from recap.table.pairs import suspicious_relations, to_canonical_pair
 from recap.table.row import Row, row_from_fields, row_from_json
 from recap.table.table import MarginTable
@@ -30,16 +30,14 @@ def read_table(path: str | Path, graph: str | Path | Graph | None = None, *, pai
     source = Path(path)
     seen: dict[str, int] = {}
     rows: list[Row] = []
-    places: list[int] = []
-    with reading(source, "table"):
-        for place, row in (
-            _parquet_rows(source, graph) if source.suffix.lower() == ".parquet" else _json_rows(source, graph)
-        ):
+    parquet = source.suffix.lower() == ".parquet"
+    for place, fields in _parquet_rows(source) if parquet else read_lines(source, "table"):
+        with locating(source, place):
+            row = row_from_json(fields, graph) if isinstance(fields, bytes) else row_from_fields(fields, graph)
             if row.id in seen:
-                raise RecapError(f"{source}:{place}: id {quoted(row.id)} is a duplicate of line {seen[row.id]}")
-            seen[row.id] = place
+                raise RecapError(f"id {quoted(row.id)} is a duplicate of line {seen[row.id]}")
             rows.append(to_canonical_pair(row, graph) if pair == "asked" else row)
-            places.append(place)
+        seen[row.id] = place
     if not rows:
         raise RecapError(f"{source}: the table is empty")
     if suspicious := suspicious_relations(rows, graph):
@@ -51,7 +49,7 @@ def read_table(path: str | Path, graph: str | Path | Graph | None = None, *, pai
             RecapWarning,
             stacklevel=2,
         )
-    return MarginTable(tuple(rows), graph, source=str(source), places=tuple(places))
+    return MarginTable(tuple(rows), graph, source=str(source), places=tuple(seen.values()))
 
 
 def as_table(table: MarginTable | str | Path, graph: str | Path | Graph | None = None) -> MarginTable:
@@ -80,40 +78,16 @@ def _fields(row: Row) -> dict[str, Any]:
     return said | {"claim": row.claim, "label": row.label}
 
 
-def _json_rows(source: Path, graph: Graph) -> Iterator[tuple[int, Row]]:
-    with source.open("rb") as stream:
-        for number, line in enumerate(_lines(stream, source), start=1):
-            if not line.strip():
-                continue
-            try:
-                yield number, row_from_json(line, graph)
-            except RecapError as error:
-                raise RecapError(f"{source}:{number}: {error}") from None
-
-
-def _lines(stream: io.BufferedReader, source: Path) -> Iterator[bytes]:
-    number = 0
-    while line := stream.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            raise RecapError(
-                f"{source}:{number}: the row is longer than {LONGEST_LINE >> 20} MiB; is this a margin table?"
-            )
-        yield line.removeprefix(BOM) if number == 1 else line
-
-
-def _parquet_rows(source: Path, graph: Graph) -> Iterator[tuple[int, Row]]:
+def _parquet_rows(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     import polars
 
     try:
-        frame = polars.read_parquet(source)
+        with reading(source, "table"):
+            frame = polars.read_parquet(source)
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise RecapError(f"{source}: cannot read the table: {str(error).splitlines()[0]}") from None
     for number, fields in enumerate(frame.iter_rows(named=True), start=1):
-        try:
-            yield number, row_from_fields(_without_nulls(fields), graph)
-        except RecapError as error:
-            raise RecapError(f"{source}:{number}: {error}") from None
+        yield number, _without_nulls(fields)
 
 
 def _without_nulls(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, ValidationError
@@ -68,24 +68,20 @@ class Row(_Part):
 
 def row_from_json(line: bytes, graph: Graph) -> Row:
     """A row from one line of JSON. Raises a RecapError that names the field (the caller adds file and line)."""
-    try:
-        row = Row.model_validate_json(line)
-    except ValidationError as error:
-        raise RecapError(explain(error)) from None
-    return _checked(row, graph)
+    return _checked(lambda: Row.model_validate_json(line), graph)
 
 
 def row_from_fields(fields: dict[str, Any], graph: Graph) -> Row:
     """The same from a mapping (a Parquet row, or a program's own)."""
+    return _checked(lambda: Row.model_validate(fields), graph)
+
+
+def _checked(validated: Callable[[], Row], graph: Graph) -> Row:
+    """The row with its unit and claim filled in, if it makes sense beside the graph."""
     try:
-        row = Row.model_validate(fields)
+        row = validated()
     except ValidationError as error:
         raise RecapError(explain(error)) from None
-    return _checked(row, graph)
-
-
-def _checked(row: Row, graph: Graph) -> Row:
-    """The row with its unit and claim filled in, if it makes sense beside the graph."""
     _near_misses(row, Row.model_fields, "")
     _near_misses(row.direct, Direct.model_fields, "direct.")
     if row.answer is None and row.direct.image is None:

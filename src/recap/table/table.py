@@ -31,13 +31,7 @@ class Channel:
 
     def where(self, rows: NDArray[np.intp]) -> Channel:
         """The chosen rows."""
-        return Channel(
-            self.claim[rows],
-            self.contradictions[rows],
-            self.contradiction_edges[rows],
-            self.supports[rows],
-            self.support_weights[rows],
-        )
+        return Channel(**{name: column[rows] for name, column in vars(self).items()})
 
 
 @dataclass(frozen=True)
@@ -126,22 +120,16 @@ class MarginTable:
     def paraphrases(self) -> Floats:
         """Margins of the paraphrased direct question, (n, P)."""
         if "paraphrases" not in self._directs:
-            self._directs["paraphrases"] = self._make_paraphrases()
+            found = [row.direct.paraphrases or [] for row in self.rows]
+            width = max((len(values) for values in found), default=0)
+            padded = [[*values, *[np.nan] * (width - len(values))] for values in found]
+            self._directs["paraphrases"] = np.array(padded, dtype=float).reshape(len(self), width)
         return self._directs["paraphrases"]
-
-    def _make_paraphrases(self) -> Floats:
-        found = [row.direct.paraphrases or [] for row in self.rows]
-        width = max((len(values) for values in found), default=0)
-        padded = [[*values, *[np.nan] * (width - len(values))] for values in found]
-        return np.array(padded, dtype=float).reshape(len(self), width)
 
     def channel(self, name: str) -> Channel:
         """The margins over the canonical pair in one channel: image, text, degraded or flipped."""
-        if name not in self._channels:
-            self._channels[name] = self._make_channel(name)
-        return self._channels[name]
-
-    def _make_channel(self, name: str) -> Channel:
+        if name in self._channels:
+            return self._channels[name]
         against = [self.graph.contradictions(row.claim) if row.claim else () for row in self.rows]
         backing = [self.graph.supports(row.claim) if row.claim else {} for row in self.rows]
         n, k, s = len(self), max(map(len, against), default=0), max(map(len, backing), default=0)
@@ -153,7 +141,8 @@ class MarginTable:
                 contradictions[i, j], edges[i, j] = _number(row.margin(name, relation)), True
             for j, (relation, weight) in enumerate(backing[i].items()):
                 supports[i, j], weights[i, j] = _number(row.margin(name, relation)), weight
-        return Channel(claim, contradictions, edges, supports, weights)
+        self._channels[name] = Channel(claim, contradictions, edges, supports, weights)
+        return self._channels[name]
 
 
 def _column(rows: Sequence[Row], get: Callable[[Row], float | None]) -> Floats:

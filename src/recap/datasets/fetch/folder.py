@@ -1,59 +1,60 @@
-"""A benchmark's folder while it is being filled: every file whole and checked, or not there."""
+"""A benchmark's folder while it is being filled: every file whole and checked, or not there.
+
+Digests are kept in `checksums.txt`, in the format of `sha256sum`: trusted at first use, checked ever after.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
 import httpx
 
-from recap.datasets.fetch.checksums import NAME, digest, read_checksums, write_checksums
 from recap.datasets.fetch.download import NotServedError, download
-from recap.datasets.fetch.sources import File, Pictures, Source
+from recap.datasets.fetch.sources import File, OfficialSource, Pictures
 from recap.datasets.fetch.unpack import BadArchiveError, unpack
 from recap.errors import RecapError, reason
+from recap.files import reading, write_text
 
 THREADS = 8
 HOPELESS = 2 * THREADS
 """failures, and no success: the place is out of reach, and a thousand more attempts would not help"""
 
 
-def _silent(*_told: object) -> None:
-    pass
+CHECKSUMS = "checksums.txt"
 
 
-@dataclass(frozen=True)
-class Told:
-    """Whom a fetch tells what it does: in lines, and as progress (of what, how much is done, of how much)."""
-
-    say: Callable[[str], None] = _silent
-    progress: Callable[[str, int, int], None] = _silent
+def silent(*_told: object) -> None:
+    """Nobody wants to know."""
 
 
+@dataclass
 class Folder:
     """One benchmark's folder, the digests of what is in it, and where more comes from."""
 
-    def __init__(
-        self,
-        name: str,
-        source: Source,
-        root: Path,
-        client: httpx.Client,
-        mirror: str | None = None,
-        told: Told | None = None,
-    ) -> None:
-        self.name, self.source, self.root, self.client = name, source, root, client
-        self.mirror, self.told = mirror, told or Told()
-        self.checksums = read_checksums(root)
+    name: str
+    source: OfficialSource
+    root: Path
+    client: httpx.Client
+    mirror: str | None = None
+    say: Callable[[str], None] = silent
+    progress: Callable[[str, int, int], None] = silent
+    """told of what, how much is done, and of how much"""
+    checksums: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.checksums = read_checksums(self.root)
 
     def say_terms(self) -> None:
         """On what terms the files may be used: said before any of them comes."""
         for line in self.source.terms:
-            self.told.say(f"{self.name}, {line}")
+            self.say(f"{self.name}, {line}")
 
     def fetch_annotations(self) -> None:
         """All annotation files."""
@@ -63,7 +64,8 @@ class Folder:
     def save(self) -> None:
         """Keep the digests of everything that came."""
         if self.root.is_dir():
-            write_checksums(self.root, self.checksums)
+            lines = (f"{self.checksums[path]}  {path}\n" for path in sorted(self.checksums))
+            write_text(self.root / CHECKSUMS, "".join(lines))
 
     def fetch_pictures(self, images: Sequence[str]) -> list[str]:
         """Every picture from where it lies. Returns one line for each that could not be had."""
@@ -85,7 +87,7 @@ class Folder:
 
         def tell(done: int, of: int) -> None:
             if of >> 20:
-                self.told.progress(f"{file.path} (MiB)", done >> 20, of >> 20)
+                self.progress(f"{file.path} (MiB)", done >> 20, of >> 20)
 
         try:
             self._place(file, tell)
@@ -94,7 +96,7 @@ class Folder:
                 raise
             raise RecapError(f"{error}; get it by hand from {self.source.page} and save it as {target}") from None
 
-    def _place(self, file: File, progress: Callable[[int, int], None] = _silent) -> None:
+    def _place(self, file: File, progress: Callable[[int, int], None] = silent) -> None:
         """The file in its place, fetched if it is not there yet, and its digest kept. Threads may do this at once."""
         target = self.root / file.path
         wanted = file.sha256 or self.checksums.get(file.path)
@@ -103,13 +105,13 @@ class Folder:
             if wanted in (None, found):
                 self.checksums[file.path] = found
                 return
-            self.told.say(f"{target}: its checksum is wrong; fetching it again")
+            self.say(f"{target}: its checksum is wrong; fetching it again")
         part = target.with_name(f"{target.name}.part")
         download(self.client, self._places(file), part, progress)
         found = digest(part)
         if wanted not in (None, found):
             part.unlink()
-            whose = "the official file has" if file.sha256 else f"{self.root / NAME} has, from the first download,"
+            whose = "the official file has" if file.sha256 else f"{self.root / CHECKSUMS} has, from the first download,"
             raise RecapError(f"{target}: wrong checksum, removed: it came with sha256 {found}, but {whose} {wanted}")
         if part.stat().st_size == 0:
             part.unlink()
@@ -135,7 +137,7 @@ class Folder:
                     failed.append(str(error))
                 if len(failed) == done == HOPELESS:
                     raise RecapError(f"none of {done} pictures could be fetched, the rest was not tried: {failed[-1]}")
-                self.told.progress("pictures", done, len(files))
+                self.progress("pictures", done, len(files))
         finally:
             pool.shutdown(cancel_futures=True)
         return failed
@@ -152,15 +154,15 @@ class Folder:
             found = unpack(
                 source,
                 {member: self.root / path for member, path in missing.items()},
-                lambda done: self.told.progress(f"pictures of {archive.path}", done, len(missing)),
+                lambda done: self.progress(f"pictures of {archive.path}", done, len(missing)),
             )
         except BadArchiveError as error:
             source.unlink()
             del self.checksums[archive.path]
-            self.told.say(f"{error}; removed")
+            self.say(f"{error}; removed")
             return [f"{self.root / path}: its archive is bad" for path in missing.values()]
         except RecapError as error:
-            self.told.say(str(error))
+            self.say(str(error))
             return [f"{self.root / path}: its archive could not be fetched" for path in missing.values()]
         failed = [f"{self.root / path}: not in {source}" for member, path in missing.items() if member not in found]
         for path in (missing[member] for member in found):
@@ -173,3 +175,25 @@ class Folder:
             return False
         found = digest(self.root / path)
         return self.checksums.setdefault(path, found) == found
+
+
+def digest(path: Path) -> str:
+    """The sha256 of a file."""
+    with reading(path, "file"), path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_checksums(root: Path) -> dict[str, str]:
+    """The digests kept in a folder, by the files' paths in it."""
+    source = root / CHECKSUMS
+    if not source.exists():
+        return {}
+    with reading(source, "checksums"):
+        lines = source.read_text("utf-8").splitlines()
+    found: dict[str, str] = {}
+    for place, line in enumerate(lines, start=1):
+        match = re.fullmatch(r"([0-9a-f]{64}) [ *](.+)", line)
+        if match is None:
+            raise RecapError(f"{source}:{place}: not a line of sha256sum; put it right or delete the file")
+        found[match[2]] = match[1]
+    return found

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from recap.datasets import DATASETS
 from recap.datasets.fetch.download import open_client
-from recap.datasets.fetch.folder import Folder, Told
-from recap.datasets.fetch.sources import Source, source_of
+from recap.datasets.fetch.folder import Folder, silent
+from recap.datasets.fetch.sources import OfficialSource, source_of
 from recap.datasets.item import Item
 from recap.datasets.reading import MissingFileError
 from recap.datasets.shared import SHARED, without_shared, write_shared
@@ -37,12 +37,14 @@ def fetch_dataset(
     images: bool = True,
     limit: int | None = None,
     mirror: str | None = None,
-    told: Told | None = None,
-    sources: Mapping[str, Source] | None = None,
+    say: Callable[[str], None] = silent,
+    progress: Callable[[str, int, int], None] = silent,
+    sources: Mapping[str, OfficialSource] | None = None,
 ) -> Fetched:
     """Fetch a benchmark into `root` (data/NAME), from its official places or from a mirror of them.
 
-    Annotations come first, since they say which pictures are needed; at most `limit` pictures are fetched.
+    Annotations come first, since they say which pictures are needed; at most `limit` pictures are fetched. What happens
+    is told to `say` in lines, and to `progress`: of what, how much is done, of how much.
     """
     if mirror and not mirror.startswith(("http://", "https://")):
         raise RecapError(f"the mirror is {quoted(mirror)}; it must be an address that begins with http:// or https://")
@@ -50,7 +52,7 @@ def fetch_dataset(
     with open_client() as client:
 
         def folder_of(benchmark: str, place: Path) -> Folder:
-            return Folder(benchmark, source_of(benchmark, sources), place, client, mirror, told)
+            return Folder(benchmark, source_of(benchmark, sources), place, client, mirror, say, progress)
 
         folder = folder_of(name, root)
         folder.say_terms()
@@ -73,7 +75,7 @@ def _beside(folder: Folder) -> tuple[Item, ...]:
     try:
         return load(folder.root).items
     except MissingFileError:
-        folder.told.say(f"fetching the annotations of {folder.name} into {folder.root}, to leave out shared images")
+        folder.say(f"fetching the annotations of {folder.name} into {folder.root}, to leave out shared images")
         folder.say_terms()
         folder.fetch_annotations()
         folder.save()

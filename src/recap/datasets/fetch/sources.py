@@ -44,7 +44,7 @@ class Pictures(_Frozen):
         return self.member.format(image=image, name=PurePosixPath(image).name)
 
 
-class Source(_Frozen):
+class OfficialSource(_Frozen):
     """A benchmark's official files."""
 
     terms: tuple[str, ...]
@@ -64,13 +64,13 @@ class Source(_Frozen):
 
 
 @cache
-def load_sources() -> dict[str, Source]:
+def load_sources() -> dict[str, OfficialSource]:
     """All benchmarks that can be fetched, by name."""
     text = resources.files("recap.datasets.fetch").joinpath("sources.toml").read_text("utf-8")
-    return {name: Source.model_validate(table) for name, table in tomllib.loads(text).items()}
+    return {name: OfficialSource.model_validate(table) for name, table in tomllib.loads(text).items()}
 
 
-def source_of(name: str, known: Mapping[str, Source] | None = None) -> Source:
+def source_of(name: str, known: Mapping[str, OfficialSource] | None = None) -> OfficialSource:
     """A benchmark's source by name."""
     known = known or load_sources()
     if name not in known:
