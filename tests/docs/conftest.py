@@ -59,7 +59,7 @@ def _tables(folder: Path) -> None:
     assert probed.exit_code == 0, probed.output
     calibrated = recap("calibrate", table, "--coverage", "0.8", "--out", str(folder / "policy.json"))
     assert calibrated.exit_code == 0, calibrated.output
-    for name in ("calibration.jsonl", "new.jsonl", "vsr.jsonl"):
+    for name in ("calibration.jsonl", "new.jsonl", "vsr.jsonl", "mine-margins.jsonl"):
         shutil.copy(table, folder / name)
     graph = resources.files("recap.claims").joinpath("graph.toml").read_text("utf-8")
     for name in ("my.toml", "learned.toml"):
