@@ -2,14 +2,11 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """The same What'sUp-shaped work in three ways: call by call, batched without sharing, and as token trees.
 
-No tokenizer and no picture is needed: a word is a token, an image is random patches. `python -m recap.bench.run`
-runs it where only torch and transformers are installed.
+No tokenizer and no picture is needed: a word is a token, an image is random patches.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from recap.bench.shapes import IMAGE_TOKEN, SHAPES, Shape, build
 from recap.claims import Claim, Statement, default_graph
@@ -125,7 +123,7 @@ def bench(
     rate = matmul_rate(place, kind)
     runner = _Runner(scorer, shape, work, place, kind)
     flops = runner.flops(budget)
-    say(f"call by call, {work.calls:.1f} calls a statement")
+    say(f"call by call, {work.calls:.1f} calls per statement")
     calls = runner.calls(min(4, images))
     if compiled:
         say("compiling the layers")
@@ -206,7 +204,9 @@ class _Runner:
         """The arithmetic of all trees, counted on one batch."""
         batch = self.batches(budget)[0]
         pixels = [self.one_image(i) for i in batch]
-        return _flops(lambda: self.one_batch(batch, pixels)) / len(batch) * len(self.work.prompts)
+        with FlopCounterMode(display=False) as counter:
+            self.one_batch(batch, pixels)
+        return float(counter.get_total_flops()) / len(batch) * len(self.work.prompts)
 
     def batches(self, budget: int) -> list[range]:
         """Images that go together: as many as the token budget holds."""
@@ -235,14 +235,6 @@ def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
     return 2 * n**3 / _median_time(lambda: a @ b, device, 3, 20)
 
 
-def _flops(run: Callable[[], object]) -> float:
-    from torch.utils.flop_counter import FlopCounterMode
-
-    with FlopCounterMode(display=False) as counter:
-        run()
-    return float(counter.get_total_flops())
-
-
 def _now(device: torch.device) -> float:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
@@ -258,19 +250,3 @@ def _median_time(run: Callable[[], object], device: torch.device, warm: int, tim
         run()
         found.append(_now(device) - start)
     return statistics.median(found)
-
-
-def main() -> None:
-    """Without the command line's own dependencies."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--arch", default="tiny", choices=list(SHAPES))
-    parser.add_argument("--images", type=int, default=820)
-    parser.add_argument("--device")
-    parser.add_argument("--dtype")
-    parser.add_argument("--tokens", type=int)
-    parser.add_argument("--compiled", type=int, default=0, help="how many lists of layers to compile")
-    print(json.dumps(bench(**vars(parser.parse_args()), say=print).to_json()))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """Benchmarks of generated pictures, built like the paper's three and with their counts, from seeds of their own.
 
 `whatsup`: choice groups of four statements about one picture, one of them true. `vsr`: single statements, several to
-a picture, some of them outside the relation graph. `gsr`: a true and a false statement a group, in other surroundings.
+a picture, some of them outside the relation graph. `gsr`: one true and one false statement per group, in other surroundings.
 `calibration` is what the shipped policies are fitted on, `development` what difficulty and training were chosen on.
 """
 

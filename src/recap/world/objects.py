@@ -101,7 +101,7 @@ def things() -> dict[str, Thing]:
     """All objects by name, in the catalogue's order."""
     text = resources.files("recap.world").joinpath("objects.toml").read_text("utf-8")
     data = tomllib.loads(text)
-    colours = {name: _rgb(value) for name, value in data["colours"].items()}
+    colours = {name: rgb(value) for name, value in data["colours"].items()}
     return {name: _thing(name, entry, colours) for name, entry in data["things"].items()}
 
 
@@ -123,10 +123,11 @@ def _thing(name: str, entry: dict[str, Any], colours: dict[str, RGB]) -> Thing:
 def _part(entry: dict[str, Any]) -> Part:
     own = {field.name for field in fields(Part)}
     given: dict[str, Any] = {
-        name: _rgb(value) if name == "fill" else value for name, value in entry.items() if name in own
+        name: rgb(value) if name == "fill" else value for name, value in entry.items() if name in own
     }
     return Part(settings={name: value for name, value in entry.items() if name not in own}, **given)
 
 
-def _rgb(text: str) -> RGB:
+def rgb(text: str) -> RGB:
+    """A colour written as #rrggbb."""
     return (int(text[1:3], 16) / 255, int(text[3:5], 16) / 255, int(text[5:7], 16) / 255)

@@ -252,7 +252,7 @@ def _inside_picture(pair: Pair, which: int, centre: Floats) -> Floats:
 
 
 def _feature(pair: Pair, name: str) -> tuple[Floats, ...]:
-    """A holder's surface, hollow or room beneath, in units of its drawing, one array a figure."""
+    """A holder's surface, hollow or room beneath, in units of its drawing, one array per figure."""
     known = [getattr(thing, name) for thing in things().values()]
     width = max(len(value) for value in known if value is not None)
     table = np.array([value if value is not None else (np.nan,) * width for value in known])

@@ -1,4 +1,4 @@
-"""Scenes: where which things are. Many at once, as arrays with one row a scene and one column a place for a thing.
+"""Scenes: where which things are. Many at once, as arrays with one row per scene and one column per place for a thing.
 
 Coordinates are shares of the picture's side: x to the right, y downward. Depth runs from 0 (near) to 1 (far).
 """

@@ -65,7 +65,7 @@ class Seen:
 
 
 def look(scenes: Scenes, i: Ints, j: Ints) -> Seen:
-    """The things in places i and j, one pair a scene."""
+    """The things in places i and j, one pair per scene."""
     rows, reach = np.arange(len(scenes)), reach_of(scenes)
     left, right, top, bottom = (
         (side[rows, i], side[rows, j]) for side in (reach.left, reach.right, reach.top, reach.bottom)

@@ -40,7 +40,7 @@ class Batch:
 
 @cache
 def _atlas() -> tuple[np.ndarray, np.ndarray]:
-    """All drawings at all levels, one texel a row, and where each level starts: things whole, their backs, fronts."""
+    """All drawings at all levels, one texel per row, and where each level starts: things whole, their backs, fronts."""
     parts: list[np.ndarray] = []
     starts: list[int] = []
     fine = 4

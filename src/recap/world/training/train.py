@@ -181,7 +181,7 @@ class Training:
         if (step + 1) % (10 * EVERY) == 0 or step + 1 == stage.last:
             told = ", ".join(f"{name} {value:.3f}" for name, value in self.check().items())
             self.say(
-                f"step {self.steps}: loss {loss:.3f}, {1000 * spent / (step + 1):.1f} ms a step; development {told}"
+                f"step {self.steps}: loss {loss:.3f}, {1000 * spent / (step + 1):.1f} ms per step; development {told}"
             )
 
     def check(self) -> dict[str, float]:
