@@ -1,7 +1,7 @@
 """Benchmarks of generated pictures, built like the paper's three and with their counts, from seeds of their own.
 
 `whatsup`: choice groups of four statements about one picture, one of them true. `vsr`: single statements, several to
-a picture, some of them outside the relation graph. `gsr`: one true and one false statement per group, in other surroundings.
+a picture, some of them outside the relation graph. `gsr`: one true and one false statement per group, outdoors.
 `calibration` is what the shipped policies are fitted on, `development` what difficulty and training were chosen on.
 """
 
@@ -28,6 +28,15 @@ T = TypeVar("T")
 
 CHOICES = (("on", "below", "left_of", "right_of"), ("in_front_of", "behind", "left_of", "right_of"))
 """the options of What'sUp's two parts"""
+ARRANGEMENTS = {
+    "on": [(Kind.ON, FIRST)],
+    "below": [(Kind.UNDER, FIRST), (Kind.ABOVE, SECOND), (Kind.ABOVE, SECOND)],
+    "left_of": [(Kind.SIDE, FIRST)],
+    "right_of": [(Kind.SIDE, SECOND)],
+    "in_front_of": [(Kind.FRONT, FIRST)],
+    "behind": [(Kind.FRONT, SECOND)],
+}
+"""how a scene in which an option is true is arranged, and where its subject is then; several take turns"""
 OPPOSITE = {
     "left_of": "right_of", "right_of": "left_of", "above": "below", "below": "above",
     "in_front_of": "behind", "behind": "in_front_of",
@@ -51,21 +60,18 @@ class LabelledStatement:
 class Benchmark:
     """Pictures and what is said about them, in canonical order."""
 
-    name: str
-    about: str
     scenes: Scenes
-    statements: tuple[LabelledStatement, ...]
+    statements: list[LabelledStatement]
 
 
 @cache
 def benchmark(name: str) -> Benchmark:
     """A benchmark by name. The same one every time, on every machine."""
-    about, make = BENCHMARKS[name]
-    scenes, statements = make()
-    return Benchmark(name, about, scenes, tuple(statements))
+    _, make = BENCHMARKS[name]
+    return make()
 
 
-def _whatsup(seed: int, counts: tuple[int, int], style: SceneStyle) -> tuple[Scenes, list[LabelledStatement]]:
+def _whatsup(seed: int, counts: tuple[int, int], style: SceneStyle) -> Benchmark:
     """Part A: on, below, left, right of something that can be stood on. Part B: in front, behind, left, right."""
     supports = [thing.name for thing in things().values() if thing.top is not None]
     found: list[tuple[int, int, Scenes, int]] = []
@@ -86,33 +92,25 @@ def _whatsup(seed: int, counts: tuple[int, int], style: SceneStyle) -> tuple[Sce
             statements.append(
                 LabelledStatement(group, group, names[subject], relation, names[1 - subject], bool(labels[relation]))
             )
-    return join([scene for _, _, scene, _ in found]), statements
+    return Benchmark(join([scene for _, _, scene, _ in found]), statements)
 
 
 def _clear(
     option: str, options: Sequence[str], count: int, seed: Sequence[int], style: SceneStyle, held: list[str] | None
 ) -> Iterator[tuple[Scenes, int]]:
     """So many scenes in which this option is true of the pair, every other clearly false, and the subject's place."""
-    kind, subject = {
-        "on": (Kind.ON, FIRST), "left_of": (Kind.SIDE, FIRST), "right_of": (Kind.SIDE, SECOND),
-        "in_front_of": (Kind.FRONT, FIRST), "behind": (Kind.FRONT, SECOND), "below": (Kind.ABOVE, SECOND),
-    }[option]  # fmt: skip
-    tries = 4 * count + 16
-    kinds = np.full(tries, int(kind))
-    if option == "below":  # a third of them under a table, the others under something that hangs
-        legs = sample(tries, (*seed, 1), style, kind=np.full(tries, int(Kind.UNDER)))
-        hung = sample(tries, (*seed, 2), style, kind=kinds, first=held)
-        sources = [(legs, FIRST), (hung, SECOND)]
-    elif subject == FIRST:
-        sources = [(sample(tries, seed, style, kind=kinds, second=held), FIRST)]
-    else:
-        sources = [(sample(tries, seed, style, kind=kinds, first=held), SECOND)]
-    queues = [(scenes, place, iter(_rows(scenes, place, option, options))) for scenes, place in sources]
-    turns = [0, 1, 1] if option == "below" else [0]
+    turns, tries = ARRANGEMENTS[option], 4 * count + 16
+    queues: dict[tuple[Kind, int], tuple[Scenes, Iterator[int]]] = {}
+    for k, (kind, subject) in enumerate(dict.fromkeys(turns), start=1):
+        seeds = seed if len(set(turns)) == 1 else (*seed, k)
+        other = {"second" if subject == FIRST else "first": held}
+        scenes = sample(tries, seeds, style, kind=np.full(tries, int(kind)), **other)
+        queues[kind, subject] = scenes, iter(_rows(scenes, subject, option, options))
     for k in range(count):
-        scenes, place, rows = queues[turns[k % len(turns)]]
+        kind, subject = turns[k % len(turns)]
+        scenes, rows = queues[kind, subject]
         row = next(rows)
-        yield scenes.take(slice(row, row + 1)), place
+        yield scenes.take(slice(row, row + 1)), subject
 
 
 def _rows(scenes: Scenes, subject: int, option: str, options: Sequence[str]) -> list[int]:
@@ -135,7 +133,7 @@ VSR_PICTURES = (1124, 1874)
 
 def _statements(
     seed: int, covered: dict[str, int], outside: dict[str, int], pictures: tuple[int, int], style: SceneStyle
-) -> tuple[Scenes, list[LabelledStatement]]:
+) -> Benchmark:
     """Statements one by one: first those inside the graph, some pictures with several, then the others."""
     rng = np.random.default_rng((seed, 0))
     pool = sample(6 * pictures[1], (seed, 1), style)
@@ -162,7 +160,7 @@ def _statements(
         LabelledStatement(used[row], used[row], pool.names(row)[subject], name, pool.names(row)[1 - subject], true)
         for row, subject, name, true in said
     ]
-    return scenes, statements
+    return Benchmark(scenes, statements)
 
 
 def _pick(rows: dict[T, Ints], name: str, rng: np.random.Generator) -> tuple[int, T]:
@@ -173,7 +171,7 @@ def _pick(rows: dict[T, Ints], name: str, rng: np.random.Generator) -> tuple[int
     raise AssertionError(f"no picture left for {name}")
 
 
-def _gsr(seed: int, style: SceneStyle) -> tuple[Scenes, list[LabelledStatement]]:
+def _gsr(seed: int, style: SceneStyle) -> Benchmark:
     """719 groups on 544 pictures, 534 left/right, 161 vertical, 24 depth: a true statement and its opposite each.
 
     The first 544 bring a picture each; the rest are about further things in those.
@@ -207,19 +205,20 @@ def _gsr(seed: int, style: SceneStyle) -> tuple[Scenes, list[LabelledStatement]]
         names = pool.names(row)
         for relation, true in ((name, True), (OPPOSITE[name], False)):
             statements.append(LabelledStatement(used[row], group, names[pair[0]], relation, names[pair[1]], true))
-    return pool.take(np.array(list(used))), statements
+    return Benchmark(pool.take(np.array(list(used))), statements)
 
 
-def _calibration() -> tuple[Scenes, list[LabelledStatement]]:
+def _calibration() -> Benchmark:
     """Every option of a choice is asked, true or not, and what the choices leave out is asked by itself."""
-    choices, said = _whatsup(104, (150, 150), USUAL)
+    choices = _whatsup(104, (150, 150), USUAL)
     covered, outside = {"inside": 75, "contains": 75, "above": 50}, dict.fromkeys(VSR_OUTSIDE, 50)
-    single, more = _statements(106, covered, outside, (200, 400), USUAL)
-    moved = [replace(each, picture=each.picture + len(choices), unit=each.unit + len(choices)) for each in more]
-    return join([choices, single]), said + moved
+    single = _statements(106, covered, outside, (200, 400), USUAL)
+    after = len(choices.scenes)
+    moved = [replace(each, picture=each.picture + after, unit=each.unit + after) for each in single.statements]
+    return Benchmark(join([choices.scenes, single.scenes]), choices.statements + moved)
 
 
-BENCHMARKS: dict[str, tuple[str, Callable[[], tuple[Scenes, list[LabelledStatement]]]]] = {
+BENCHMARKS: dict[str, tuple[str, Callable[[], Benchmark]]] = {
     "whatsup": (
         "820 choice groups of four statements, one true, built like What'sUp",
         lambda: _whatsup(101, (412, 408), USUAL),
