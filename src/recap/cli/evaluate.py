@@ -65,10 +65,6 @@ def run(
     names = split_names(risk, context.args)
     measure = partial(evaluate, rows, splits=splits, coverage=coverage, level=level)
     result = measure(risks=names)
-    for note in result.notes:
-        notice(note)
-    if result.unlabelled:
-        notice(f"{result.unlabelled} rows have no label and were left out")
     if out is not None:
         _write(result, out)
         if result.skipped:
@@ -77,6 +73,10 @@ def run(
             # The report is about everything that the table allows; only what is printed is about the risks named.
             page = _report(rows, result if names is None else measure(), table, out)
             notice(f"report: {page}")
+    for note in result.notes:
+        notice(note)
+    if result.unlabelled:
+        notice(f"{result.unlabelled} rows have no label and were left out")
     if json:
         print_json(result.to_json())
     else:

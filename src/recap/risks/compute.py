@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recap.errors import RecapError, did_you_mean
-from recap.risks.fitted import FITTED, available, check_labels
+from recap.risks.fitted import FITTED, available
 from recap.risks.margins import Margins
 from recap.risks.registry import RISKS, Risk
 from recap.table import Bools, Floats, MarginTable
@@ -41,8 +41,9 @@ def compute_risk(table: MarginTable, name: str, calibration: MarginTable | None 
         raise RecapError(
             f"{calibration.source}: no calibration row is inside the relation graph (risk {name} needs some)"
         )
-    if risk.fitted:
-        check_labels(Margins(reference), name)
+    if risk.fitted and not reference.labelled.all():
+        first = int(np.flatnonzero(~reference.labelled)[0])
+        raise RecapError(f"{reference.at(first)}: risk {name} is fitted on labelled rows, and this has none")
     values = np.full(len(table), np.nan)
     if len(known):
         # Plus zero, so that no risk is −0.0: equal risks should also look equal when they are written down.

@@ -13,7 +13,6 @@ from collections.abc import Callable
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.errors import RecapError
 from recap.risks import equations as eq
 from recap.risks.margins import Margins
 from recap.risks.registry import DEGRADED_PAIR, DIRECT, IMAGE, RISKS, TEXT, Risk
@@ -96,12 +95,3 @@ FITTED: dict[str, Risk] = {
         ),
     )
 }
-
-
-def check_labels(calibration: Margins, name: str) -> None:
-    """Fitting needs to know what was true."""
-    for place, row in enumerate(calibration.table.rows):
-        if row.label is None:
-            raise RecapError(
-                f"{calibration.table.at(place)}: risk {name} is fitted on labelled rows, and this has none"
-            )
