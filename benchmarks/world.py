@@ -1,6 +1,6 @@
 """Figures of the bundled models on the three world benchmarks, from their checkpoints; writes their model cards.
 
-    python benchmarks/world.py [--store FILE] [--check [--only DATASET]]
+    python -m benchmarks.world [--store FILE] [--check [--only DATASET]]
 
 With --check nothing is written; the exit code is 1 unless every property that the cards promise holds.
 """

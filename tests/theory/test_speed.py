@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.statistics import compare_bootstrap, time_evaluate, time_study
+from benchmarks.bootstrap import compare_bootstrap, time_evaluate, time_study
 
 from recap.bench import bench
 
