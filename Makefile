@@ -87,13 +87,13 @@ chromium:
 	  || { echo "chromium is missing and apt-get could not install it: the tests of the page will be skipped" >&2; }
 
 bench: $(VENV)/.dev
-	$(BIN)/python benchmarks/statistics.py
+	$(BIN)/python -m benchmarks.bootstrap
 
 bench-vllm: $(VENV)/.dev $(VLLM)/.ready
 	PATH="$(abspath $(BIN)):$$PATH" RECAP_VLLM_PYTHON=$(abspath $(VLLM))/bin/python $(BIN)/python benchmarks/served.py $(OPTIONS)
 
 cards: $(VENV)/.dev
-	$(BIN)/python benchmarks/world.py
+	$(BIN)/python -m benchmarks.world
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

@@ -1,6 +1,6 @@
 """Figures of the bundled models on the three world benchmarks, from their checkpoints; writes their model cards.
 
-    python benchmarks/world.py [--store FILE] [--check [--only DATASET]]
+    python -m benchmarks.world [--store FILE] [--check [--only DATASET]]
 
 With --check nothing is written; the exit code is 1 unless every property that the cards promise holds.
 """
@@ -118,16 +118,16 @@ what it does says how the method behaves on it, and is no evidence for the figur
 13 relations, and nothing of photographs.
 
 - **Architecture**: CLIP vision tower (4 layers of 256, 96 px, patch 12, 64 image tokens), two-layer projector, Llama
-  (4 layers of 256), one token a word. Weights in fp16 under the published LLaVA-1.5 names; loads in
+  (4 layers of 256), one token per word. Weights in fp16 under the published LLaVA-1.5 names; loads in
   `transformers` as `LlavaForConditionalGeneration`.
 - **Asked as** `USER: <image> QUESTION ASSISTANT:` by the chat template beside it; it answers `yes` or `no`.
 - **Licence**: Apache-2.0, as the package. All pictures are drawn by the package.
 
 ## Training
 
-    python -m recap.world.training.train {short} --out DIR
+    python -m recap.world.training {short} --out DIR
 
-{plan["scenes"]:,} generated scenes (seed {done["seed"]}), {plan["batch"]} scenes × {plan["questions"]} questions a step, about {done["seconds"]} s on one {done["device"]} with
+{plan["scenes"]:,} generated scenes (seed {done["seed"]}), {plan["batch"]} scenes × {plan["questions"]} questions per step, about {done["seconds"]} s on one {done["device"]} with
 torch {done["torch"]}. The same command there gives the same weights, byte for byte.
 
 {stages}

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from recap.bench.against import against
+from recap.bench import compare_with_server
 from recap.errors import RecapError
 from tests.models.remote.server import Server, serving
 
@@ -13,7 +13,7 @@ def test_the_three_ways_answer_the_same_questions_alike(monkeypatch: pytest.Monk
     monkeypatch.setattr("recap.bench.against.WARM", 1)
     said: list[str] = []
     with serving(Server()) as server:
-        tree, unshared, served = against(server.address, 2, rounds=2, say=said.append)
+        tree, unshared, served = compare_with_server(server.address, 2, rounds=2, say=said.append)
     assert tree.probes == unshared.probes == served.probes > 12
     assert max(unshared.largest_difference, served.largest_difference) < 1e-4
     assert (tree.forwards, unshared.forwards) == (1, 1)
@@ -25,4 +25,4 @@ def test_the_three_ways_answer_the_same_questions_alike(monkeypatch: pytest.Monk
 def test_what_is_no_server_cannot_be_timed(recap: Any) -> None:
     assert "expected the address of a server" in recap("bench", "--against", "world:aligned").err
     with serving(Server()) as server, pytest.raises(RecapError, match="between 1 and"):
-        against(server.address, 0)
+        compare_with_server(server.address, 0)

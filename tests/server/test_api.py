@@ -17,6 +17,7 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 're
 from starlette.testclient import TestClient
 
 from recap.audit import AuditCase, Auditor, Verdict
+from recap.claims import default_graph
 from recap.server import examples
 from recap.server.app import create_app
 from recap.server.batching import Batcher, BusyError, ClosingError

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.statistics import compare_bootstrap, time_evaluate, time_study
+from benchmarks.bootstrap import compare_bootstrap, time_evaluate, time_study
 
-from recap.bench.run import bench
+from recap.bench import bench
 
 pytestmark = pytest.mark.slow
 

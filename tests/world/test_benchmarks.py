@@ -13,9 +13,9 @@ import pytest
 from recap.claims import default_graph
 from recap.world.backgrounds import OUTDOORS
 from recap.world.benchmarks import BENCHMARKS, CHOICES, ELSEWHERE, OPPOSITE, USUAL, benchmark
-from recap.world.sample import Setting, sample
+from recap.world.sample import SceneStyle, sample
 from recap.world.scene import Scenes
-from recap.world.training.lessons import DEVELOPMENT, DEVELOPMENT_BACKGROUNDS, TRAINING
+from recap.world.training.questions import DEVELOPMENT, DEVELOPMENT_BACKGROUNDS, TRAINING
 from recap.world.truth import NO, YES, truth
 
 DIGESTS = {
@@ -42,8 +42,8 @@ def layouts(scenes: Scenes) -> list[bytes]:
     return [np.round(row, 6).tobytes() for row in np.stack(columns, 1)]
 
 
-def numbers(setting: Setting | tuple[int, int]) -> range:
-    first, count = setting.backgrounds if isinstance(setting, Setting) else setting
+def numbers(setting: SceneStyle | tuple[int, int]) -> range:
+    first, count = setting.backgrounds if isinstance(setting, SceneStyle) else setting
     return range(first, first + count)
 
 
@@ -125,15 +125,15 @@ def test_nothing_in_a_picture_is_there_twice(name: str) -> None:
 
 def test_no_scene_is_in_two_places() -> None:
     pools = {name: layouts(benchmark(name).scenes) for name in BENCHMARKS}
-    pools["training"] = layouts(sample(4096, (TRAINING, 0), Setting()))
-    pools["watched"] = layouts(sample(4096, (DEVELOPMENT, 0), Setting(backgrounds=DEVELOPMENT_BACKGROUNDS)))
+    pools["training"] = layouts(sample(4096, (TRAINING, 0), SceneStyle()))
+    pools["watched"] = layouts(sample(4096, (DEVELOPMENT, 0), SceneStyle(backgrounds=DEVELOPMENT_BACKGROUNDS)))
     everything = [layout for pool in pools.values() for layout in pool]
     assert len(everything) > 12_000
     assert len(set(everything)) == len(everything)
 
 
 def test_training_development_and_benchmarks_have_backgrounds_of_their_own() -> None:
-    ranges = [numbers(each) for each in (Setting(), DEVELOPMENT_BACKGROUNDS, USUAL, ELSEWHERE)]
+    ranges = [numbers(each) for each in (SceneStyle(), DEVELOPMENT_BACKGROUNDS, USUAL, ELSEWHERE)]
     assert ranges[0] == range(2048)
     assert all(one.stop <= other.start for one, other in pairwise(ranges))
     assert numbers(USUAL).stop <= OUTDOORS <= numbers(ELSEWHERE).start

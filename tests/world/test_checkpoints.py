@@ -18,7 +18,7 @@ from recap.probes import question
 from recap.world.benchmarks import benchmark
 from recap.world.bundled import MODELS, PREFIX, checkpoint_folder, policy_file
 from recap.world.scheme import open_image
-from recap.world.training.checkpoint import build, write_checkpoint
+from recap.world.training.checkpoint import FILES, build, write_checkpoint
 from recap.world.training.vocabulary import EOS, NO, YES, vocabulary
 
 transformers.logging.set_verbosity_error()
@@ -128,6 +128,6 @@ def test_what_is_written_is_what_is_loaded(tmp_path: Any) -> None:
     written = {name: value.half().float() for name, value in model.state_dict().items()}
     assert written.keys() == again.state_dict().keys()
     assert all(torch.equal(written[name], value) for name, value in again.state_dict().items())
-    # Files beside the weights are those of the bundled checkpoints: they come from the same code.
-    for file in ("config.json", "tokenizer.json", "processor_config.json", "generation_config.json"):
+    for file in FILES:
         assert (tmp_path / file).read_text() == (checkpoint_folder("world:aligned") / file).read_text(), file
+    assert isinstance(transformers.AutoProcessor.from_pretrained(tmp_path), transformers.LlavaProcessor)

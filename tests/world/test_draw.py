@@ -10,18 +10,17 @@ from PIL import Image
 from recap.errors import RecapError
 from recap.world.backgrounds import background, draw_background
 from recap.world.benchmarks import ELSEWHERE, USUAL, benchmark
-from recap.world.datasets import picture_name
 from recap.world.draw import BACK, FRONT, MODEL_SIZE, PEOPLE_SIZE, WHOLE, draw, order_of, paint_scene
-from recap.world.sample import Setting, sample
+from recap.world.sample import SceneStyle, sample
 from recap.world.scene import FIRST, NOTHING, PLACES, SECOND, Kind, Link, Scenes
-from recap.world.scheme import open_image
+from recap.world.scheme import open_image, picture_name
 from recap.world.training.batched import Batch, Painter
 
-FEW = Setting(backgrounds=(0, 8))
+FEW = SceneStyle(backgrounds=(0, 8))
 COUNT = 4 * len(Kind)
 
 
-def drawn(setting: Setting = FEW, seed: int = 9) -> Scenes:
+def drawn(setting: SceneStyle = FEW, seed: int = 9) -> Scenes:
     return sample(COUNT, seed, setting, kind=np.arange(COUNT) % len(Kind))
 
 
@@ -47,7 +46,7 @@ def test_one_scene_of_many_is_painted_as_it_is_alone() -> None:
 
 
 @pytest.mark.parametrize("setting", [FEW, USUAL, ELSEWHERE], ids=["few", "usual", "elsewhere"])
-def test_models_and_people_see_the_same_scene(setting: Setting) -> None:
+def test_models_and_people_see_the_same_scene(setting: SceneStyle) -> None:
     scenes = drawn(setting)
     for row in range(len(Kind)):
         small = shares(draw(scenes, row, MODEL_SIZE, noise=False))
@@ -68,13 +67,13 @@ def test_noise_is_part_of_a_models_picture_and_not_of_a_persons() -> None:
 
 def test_what_is_far_is_painted_before_what_is_near() -> None:
     scenes = drawn()
-    order = order_of(scenes)
+    order, sides = order_of(scenes)
     for row in np.flatnonzero((scenes.holder == NOTHING).all(1)):
-        places = [place for place in order.place[row] if place != NOTHING]
+        places = [place for place in order[row] if place != NOTHING]
         assert sorted(places) == np.flatnonzero(scenes.present[row]).tolist()
         depths = scenes.depth[row, places]
         assert (np.diff(depths) <= 0).all()
-        assert set(order.side[row][order.place[row] != NOTHING]) == {WHOLE}
+        assert set(sides[row][order[row] != NOTHING]) == {WHOLE}
 
 
 @pytest.mark.parametrize("link", [Link.ON, Link.UNDER])
@@ -83,16 +82,16 @@ def test_what_is_held_is_painted_after_its_holder(link: Link) -> None:
     rows = np.flatnonzero(scenes.link[:, FIRST] == link)
     assert len(rows) > 0
     for row in rows:
-        places = order_of(scenes).place[row].tolist()
+        places = order_of(scenes)[0][row].tolist()
         assert places.index(SECOND) + 1 == places.index(FIRST)
 
 
 def test_a_containers_near_wall_is_painted_after_what_lies_in_it() -> None:
     scenes = drawn()
     rows = np.flatnonzero(scenes.kind == Kind.INSIDE)
-    order = order_of(scenes)
+    order, sides = order_of(scenes)
     for row in rows:
-        layers = list(zip(order.place[row].tolist(), order.side[row].tolist(), strict=True))
+        layers = list(zip(order[row].tolist(), sides[row].tolist(), strict=True))
         back, content, wall = (layers.index(each) for each in ((SECOND, BACK), (FIRST, WHOLE), (SECOND, FRONT)))
         assert back + 1 == content == wall - 1
 

@@ -16,27 +16,27 @@ from recap.models.contract import Request
 from recap.models.load import load_model
 from recap.models.local import LocalModel
 from recap.world.bundled import MODELS, PREFIX
-from recap.world.sample import Setting
+from recap.world.sample import SceneStyle
 from recap.world.training import train
-from recap.world.training.lesson_plan import PLANS, Plan, Stage, usual_groups
-from recap.world.training.lessons import TRAINING, Asker, Pool, make_pool
+from recap.world.training.curriculum import CURRICULA, Curriculum, Stage
+from recap.world.training.questions import TRAINING, QuestionSampler, ScenePool, make_pool
 from recap.world.training.train import Learner, Training, rate_at, reproducible, save, show
-from recap.world.training.vocabulary import AFTER, NO, YES, vocabulary
+from recap.world.training.vocabulary import AFTER, NO, YES, usual_groups, vocabulary
 
 transformers.logging.set_verbosity_error()
 CPU = torch.device("cpu")
 # Workers are forked, and torch has threads; they compute with numpy only.
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
-TINY = Plan(
+TINY = Curriculum(
     "tiny", "a few steps", (Stage(steps=2, rate=1e-3, warmup=1), Stage(steps=1, rate=1e-4, yes_share=0.99)),
     scenes=32, development=8, batch=4, questions=2, long_questions=1, long_share=0.5, blind_share=0.3,
 )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def pool() -> Pool:
-    return make_pool(16, TRAINING, CPU, Setting(backgrounds=(0, 8)), 1, lambda _: None)
+def pool() -> ScenePool:
+    return make_pool(16, TRAINING, CPU, SceneStyle(backgrounds=(0, 8)), 1, lambda _: None)
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -57,11 +57,11 @@ def deterministic() -> Iterator[None]:
 @pytest.mark.parametrize("blind", [False, True], ids=["seeing", "blind"])
 @torch.no_grad()
 def test_training_computes_the_engines_margins(
-    pool: Pool, engine: LocalModel, blind: bool, groups: dict[str, float]
+    pool: ScenePool, engine: LocalModel, blind: bool, groups: dict[str, float]
 ) -> None:
     generator = torch.Generator().manual_seed(5)
     rows = torch.arange(len(pool))
-    asked = Asker(groups, pool, 0.5, generator).ask(rows, 3)
+    asked = QuestionSampler(groups, pool, 0.5, generator).sample(rows, 3)
     learner = Learner(engine.scorer.model).eval()
     pixels = show(pool.pixels, 0.0, generator)
     scores, _, _ = learner(pixels, asked.ids, asked.length, torch.full((len(rows),), blind))
@@ -73,7 +73,7 @@ def test_training_computes_the_engines_margins(
     assert learned.std().item() > 0.1
 
 
-def request(pool: Pool, asked: Any, row: int, blind: bool) -> Request:
+def request(pool: ScenePool, asked: Any, row: int, blind: bool) -> Request:
     """The same picture and questions, as the engine is given them."""
     spelled = {number: word for word, number in vocabulary().items()}
     questions = [
@@ -84,9 +84,9 @@ def request(pool: Pool, asked: Any, row: int, blind: bool) -> Request:
     return Request(None if blind else picture, tuple(questions))
 
 
-def test_a_blind_question_does_not_see_the_picture(pool: Pool, engine: LocalModel) -> None:
+def test_a_blind_question_does_not_see_the_picture(pool: ScenePool, engine: LocalModel) -> None:
     generator = torch.Generator().manual_seed(6)
-    asked = Asker({"plain": 1.0}, pool, 0.5, generator).ask(torch.arange(4), 2)
+    asked = QuestionSampler({"plain": 1.0}, pool, 0.5, generator).sample(torch.arange(4), 2)
     learner = Learner(engine.scorer.model).eval()
     blind = torch.tensor([True, False, True, False])
     with torch.no_grad():
@@ -101,7 +101,7 @@ def test_a_blind_question_does_not_see_the_picture(pool: Pool, engine: LocalMode
 @pytest.mark.usefixtures("deterministic")
 def test_the_same_seed_gives_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Eight backgrounds instead of thousands: painting them all takes longer than the training.
-    monkeypatch.setattr(train, "Setting", lambda backgrounds=(0, 0): Setting(backgrounds=(backgrounds[0], 8)))
+    monkeypatch.setattr(train, "SceneStyle", lambda backgrounds=(0, 0): SceneStyle(backgrounds=(backgrounds[0], 8)))
     for name, seed in (("one", 1), ("again", 1), ("other", 2)):
         reproducible(seed)
         training = Training(TINY, seed, CPU, 1, compiled=False, say=lambda _: None)
@@ -116,7 +116,7 @@ def test_the_same_seed_gives_the_same_weights(tmp_path: Path, monkeypatch: pytes
         assert (tmp_path / "one" / file).read_text() == (tmp_path / "again" / file).read_text()
 
 
-def test_noise_and_light_are_drawn_anew_and_keep_the_picture(pool: Pool) -> None:
+def test_noise_and_light_are_drawn_anew_and_keep_the_picture(pool: ScenePool) -> None:
     generator = torch.Generator().manual_seed(7)
     clear, one, other = (show(pool.pixels, noise, generator) for noise in (0.0, 0.08, 0.08))
     assert not torch.equal(one, other)
@@ -125,7 +125,7 @@ def test_noise_and_light_are_drawn_anew_and_keep_the_picture(pool: Pool) -> None
 
 
 def test_the_rate_warms_up_and_comes_down() -> None:
-    stage = PLANS["aligned"].stages[0]
+    stage = CURRICULA["aligned"].stages[0]
     rates = [rate_at(step, stage) for step in range(stage.steps)]
     assert rates[stage.warmup - 1] == pytest.approx(stage.rate)
     assert max(rates) == pytest.approx(stage.rate)

@@ -9,19 +9,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from recap.world.benchmarks import BENCHMARKS, ELSEWHERE, USUAL, Said, benchmark
+from recap.world.benchmarks import BENCHMARKS, ELSEWHERE, USUAL, LabelledStatement, benchmark
 from recap.world.draw import paint_scene
-from recap.world.sample import Setting, sample
+from recap.world.sample import SceneStyle, sample
 from recap.world.scene import FIRST, NOTHING, SECOND, Kind, Scenes
 from recap.world.truth import RELATIONS, UNCLEAR, YES, truth
 from tests.world.pixel_rules import RULES, two_of
 
 SIZE = 192
 SETTINGS = {
-    "training": Setting(),
+    "training": SceneStyle(),
     "usual": USUAL,
     "elsewhere": ELSEWHERE,
-    "large and close": Setting(size=(0.14, 0.2), gap=(0.012, 0.1)),
+    "large and close": SceneStyle(size=(0.14, 0.2), gap=(0.012, 0.1)),
 }
 PAIR = ((FIRST, SECOND), (SECOND, FIRST))
 ONE_WAY = ("left_of", "right_of", "above", "below", "on", "inside", "contains", "in_front_of", "behind")
@@ -34,24 +34,24 @@ def drawn(setting: str, count: int) -> Scenes:
     return sample(count, seed, SETTINGS[setting], kind=np.arange(count) % len(Kind))
 
 
-def labels_of(scenes: Scenes, rows: Iterable[int]) -> list[Said]:
+def labels_of(scenes: Scenes, rows: Iterable[int]) -> list[LabelledStatement]:
     """Everything about the pair that the generator calls true or false."""
-    found: list[Said] = []
+    found: list[LabelledStatement] = []
     labels = {(name, pair): truth(scenes, name, *pair) for name in RELATIONS for pair in PAIR}
     for row in rows:
         names = scenes.names(row)
         for (name, (i, j)), label in labels.items():
             if label[row] != UNCLEAR:
-                found.append(Said(row, row, names[i], name, names[j], bool(label[row] == YES)))
+                found.append(LabelledStatement(row, row, names[i], name, names[j], bool(label[row] == YES)))
     return found
 
 
-def contradicted(statements: Iterable[Said], painted: Scenes) -> list[Said]:
+def contradicted(statements: Iterable[LabelledStatement], painted: Scenes) -> list[LabelledStatement]:
     """Statements that are otherwise in the picture."""
-    by_picture: dict[int, list[Said]] = {}
+    by_picture: dict[int, list[LabelledStatement]] = {}
     for said in statements:
         by_picture.setdefault(said.picture, []).append(said)
-    wrong: list[Said] = []
+    wrong: list[LabelledStatement] = []
     for row, about in by_picture.items():
         painting, names = paint_scene(painted, row, SIZE), painted.names(row)
         pairs = {(s.subject, s.object): (names.index(s.subject), names.index(s.object)) for s in about}
@@ -60,7 +60,7 @@ def contradicted(statements: Iterable[Said], painted: Scenes) -> list[Said]:
     return wrong
 
 
-def about_benchmark(name: str, rows: range) -> list[Said]:
+def about_benchmark(name: str, rows: range) -> list[LabelledStatement]:
     """What a benchmark says, third things included, and everything else that is clear about its pairs."""
     given = benchmark(name)
     return [said for said in given.statements if said.picture in rows] + labels_of(given.scenes, rows)

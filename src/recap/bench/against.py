@@ -16,6 +16,7 @@ from recap.models import LikelihoodModel, Request
 from recap.models.load import load_model
 from recap.models.local import LocalModel
 from recap.models.prompt import Prompted
+from recap.models.remote import is_remote
 from recap.models.remote.metrics import PrefixCache, prefix_cache
 from recap.probing import Item, ProbeRun, plan_job, run_job
 from recap.store import Store
@@ -30,7 +31,7 @@ SAME = 0.05
 
 
 @dataclass(frozen=True)
-class Timed:
+class EngineTiming:
     """One way, measured."""
 
     way: str
@@ -53,7 +54,7 @@ class Timed:
         return asdict(self) | {"probes_per_second": self.rate}
 
 
-class Unshared:
+class UnsharedModel:
     """A local model that is given every probe as a row of its own, image tokens and all: batched, nothing shared."""
 
     def __init__(self, local: LocalModel) -> None:
@@ -77,10 +78,12 @@ class Unshared:
         return [[next(found)[0] for _ in request.questions] for request in requests]
 
 
-def against(
-    address: str, images: int, rounds: int = ROUNDS, say: Callable[[str], None] = lambda _: None, **serving: Any
-) -> tuple[Timed, Timed, Timed]:
+def compare_with_server(
+    address: str, images: int = 200, rounds: int = ROUNDS, say: Callable[[str], None] = lambda _: None, **serving: Any
+) -> tuple[EngineTiming, EngineTiming, EngineTiming]:
     """Time all three in turn, the fastest round of each. The server is expected to serve `world:aligned`."""
+    if not is_remote(address):
+        raise RecapError(f"{address}: expected the address of a server, http://host:port/v1#name")
     items = load_dataset(DATASET).items
     names = list(dict.fromkeys(item.unit for item in items))
     if not 1 <= images <= len(names) - WARM:
@@ -88,8 +91,8 @@ def against(
     served = load_model(address, say=say, **serving)
     local = cast(LocalModel, load_model(CHECKPOINT))
     asked = [item for item in items if item.unit in set(names[: images + WARM])]
-    models: list[LikelihoodModel] = [local, Unshared(local), served]
-    timed: list[list[Timed]] = []
+    models: list[LikelihoodModel] = [local, UnsharedModel(local), served]
+    timed: list[list[EngineTiming]] = []
     for number in range(rounds):
         say(f"round {number + 1} of {rounds}: {4 * images} statements on {images} pictures, in three ways")
         timed.append(_round(models, asked, address))
@@ -102,7 +105,7 @@ def against(
     return tree, unshared, other
 
 
-def _round(models: Sequence[LikelihoodModel], asked: Sequence[Item], address: str) -> list[Timed]:
+def _round(models: Sequence[LikelihoodModel], asked: Sequence[Item], address: str) -> list[EngineTiming]:
     """Each model on the same pictures, which no server has seen before."""
     warm, counted = asked[-4 * WARM :], asked[: -4 * WARM]
     pictures = {name: _fresh(open_image(name)) for name in dict.fromkeys(each.image or "" for each in asked)}
@@ -114,7 +117,7 @@ def _round(models: Sequence[LikelihoodModel], asked: Sequence[Item], address: st
         with Store(":memory:") as store:
             return run_job(plan_job(which, "img", size, model.tokens), model, store, pictures.__getitem__)
 
-    found: list[Timed] = []
+    found: list[EngineTiming] = []
     truth: ProbeRun | None = None
     for model in models:
         run(model, warm)
@@ -125,7 +128,7 @@ def _round(models: Sequence[LikelihoodModel], asked: Sequence[Item], address: st
         difference = max(abs(ran.margins[probe] - margin) for probe, margin in truth.margins.items())
         way = "token tree" if model.way == "tree" else model.way
         share = _share(before, after) if model is models[-1] else None
-        found.append(Timed(way, ran.computed, ran.seconds, ran.forwards, difference, share))
+        found.append(EngineTiming(way, ran.computed, ran.seconds, ran.forwards, difference, share))
     return found
 
 

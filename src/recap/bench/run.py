@@ -2,25 +2,24 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """The same What'sUp-shaped work in three ways: call by call, batched without sharing, and as token trees.
 
-No tokenizer and no picture is needed: a word is a token, an image is random patches. `python -m recap.bench.run`
-runs it where only torch and transformers are installed.
+No tokenizer and no picture is needed: a word is a token, an image is random patches.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from recap.bench.shapes import IMAGE_TOKEN, SHAPES, Shape, build
 from recap.claims import Claim, Statement, default_graph
+from recap.errors import RecapError, did_you_mean
 from recap.models.compiled import compile_layers
 from recap.models.prompt import Prompted
 from recap.models.scoring import Scorer
@@ -37,7 +36,7 @@ HEAD, TAIL = 6, 6
 
 
 @dataclass(frozen=True)
-class Work:
+class Workload:
     """Per image, the token sequences of its distinct probes."""
 
     prompts: list[list[list[int]]]
@@ -46,7 +45,7 @@ class Work:
     """likelihood calls per statement in the paper's counting"""
 
 
-def whatsup_work(shape: Shape, images: int) -> Work:
+def whatsup_work(shape: Shape, images: int) -> Workload:
     """`images` pictures with four statements each, RECAP-Img, probes merged per image."""
     graph = default_graph()
     words: dict[str, int] = {}
@@ -60,7 +59,7 @@ def whatsup_work(shape: Shape, images: int) -> Work:
         claims += here
         probes = merge(plan_probes(claim, "img") for claim in here)
         prompts.append([_tokens(probe.question, words, shape) for probe in probes])
-    return Work(prompts, 4 * images, printed_calls(claims)["recap-img"])
+    return Workload(prompts, 4 * images, printed_calls(claims)["recap-img"])
 
 
 def _tokens(question: str, words: dict[str, int], shape: Shape) -> list[int]:
@@ -70,7 +69,7 @@ def _tokens(question: str, words: dict[str, int], shape: Shape) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Benched:
+class BenchResult:
     """What was measured."""
 
     arch: str
@@ -78,30 +77,25 @@ class Benched:
     dtype: str
     images: int
     ms_per_statement: dict[str, float]
+    """call by call (`calls`), batched without sharing (`batched`), as token trees (`tree`)"""
     probes_per_second: float
     share_of_matmul: float
     matmul_tflops: float
     largest_difference: float
 
+    @property
+    def ratios(self) -> dict[str, float]:
+        """How many times as fast the trees are."""
+        ms = self.ms_per_statement
+        return {"vs_calls": ms["calls"] / ms["tree"], "vs_batched": ms["batched"] / ms["tree"]}
+
     def to_json(self) -> dict[str, Any]:
         """As `recap bench --json` prints it."""
-        ms = self.ms_per_statement
-        return {
-            "arch": self.arch,
-            "device": self.device,
-            "dtype": self.dtype,
-            "images": self.images,
-            "ms_per_statement": ms,
-            "ratios": {"vs_calls": ms["calls"] / ms["tree"], "vs_batched": ms["batched"] / ms["tree"]},
-            "probes_per_second": self.probes_per_second,
-            "share_of_matmul": self.share_of_matmul,
-            "matmul_tflops": self.matmul_tflops,
-            "largest_difference": self.largest_difference,
-        }
+        return asdict(self) | {"ratios": self.ratios}
 
 
 def bench(
-    arch: str,
+    arch: str = "tiny",
     images: int = 820,
     *,
     device: str | None = None,
@@ -110,8 +104,12 @@ def bench(
     compiled: int = 0,
     sampled: int = 24,
     say: Callable[[str], None] = lambda _: None,
-) -> Benched:
+) -> BenchResult:
     """Time all three ways. Call by call and batched are timed on `sampled` images' work: they scale linearly."""
+    if arch not in SHAPES:
+        raise RecapError(f'"{arch}" is not a shape{did_you_mean(arch, SHAPES)} ({", ".join(SHAPES)})')
+    if images < 1:
+        raise RecapError(f"images is {images}; at least one is needed")
     shape = SHAPES[arch]
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     kind: torch.dtype = getattr(torch, dtype or ("bfloat16" if place.type == "cuda" else "float32"))
@@ -125,7 +123,7 @@ def bench(
     rate = matmul_rate(place, kind)
     runner = _Runner(scorer, shape, work, place, kind)
     flops = runner.flops(budget)
-    say(f"call by call, {work.calls:.1f} calls a statement")
+    say(f"call by call, {work.calls:.1f} calls per statement")
     calls = runner.calls(min(4, images))
     if compiled:
         say("compiling the layers")
@@ -136,7 +134,7 @@ def bench(
     tree, trees = runner.trees(budget)
     probes = sum(map(len, work.prompts))
     difference = max(abs(a - b) for x, y in zip(plain, trees, strict=False) for a, b in zip(x, y, strict=True))
-    return Benched(
+    return BenchResult(
         arch=arch,
         device=torch.cuda.get_device_name(place) if place.type == "cuda" else "cpu",
         dtype=str(kind).removeprefix("torch."),
@@ -150,17 +148,13 @@ def bench(
 
 
 class _Runner:
-    def __init__(self, scorer: Scorer, shape: Shape, work: Work, device: torch.device, dtype: torch.dtype) -> None:
+    def __init__(self, scorer: Scorer, shape: Shape, work: Workload, device: torch.device, dtype: torch.dtype) -> None:
         self.scorer, self.shape, self.work, self.device, self.dtype = scorer, shape, work, device, dtype
-
-    def vision(self, images: int) -> dict[str, torch.Tensor]:
-        torch.manual_seed(images)
-        return self.shape.vision(images, self.device, self.dtype)
 
     def calls(self, images: int) -> float:
         """Seconds per statement: one sequence with its answer at a time, as the paper counts them."""
         prompt = self.work.prompts[0][0]
-        pixels = self.vision(1)
+        pixels = self.one_image(1)
         ids = torch.tensor([[*prompt, 50]], device=self.device)
         mask = torch.ones_like(ids)
         kinds = {"mm_token_type_ids": (ids == IMAGE_TOKEN).int()} if "image_grid_thw" in pixels else {}
@@ -210,7 +204,9 @@ class _Runner:
         """The arithmetic of all trees, counted on one batch."""
         batch = self.batches(budget)[0]
         pixels = [self.one_image(i) for i in batch]
-        return _flops(lambda: self.one_batch(batch, pixels)) / len(batch) * len(self.work.prompts)
+        with FlopCounterMode(display=False) as counter:
+            self.one_batch(batch, pixels)
+        return float(counter.get_total_flops()) / len(batch) * len(self.work.prompts)
 
     def batches(self, budget: int) -> list[range]:
         """Images that go together: as many as the token budget holds."""
@@ -239,14 +235,6 @@ def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
     return 2 * n**3 / _median_time(lambda: a @ b, device, 3, 20)
 
 
-def _flops(run: Callable[[], object]) -> float:
-    from torch.utils.flop_counter import FlopCounterMode
-
-    with FlopCounterMode(display=False) as counter:
-        run()
-    return float(counter.get_total_flops())
-
-
 def _now(device: torch.device) -> float:
     if device.type == "cuda":
         torch.cuda.synchronize(device)
@@ -262,29 +250,3 @@ def _median_time(run: Callable[[], object], device: torch.device, warm: int, tim
         run()
         found.append(_now(device) - start)
     return statistics.median(found)
-
-
-def main() -> None:
-    """Without the command line's own dependencies."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--arch", default="tiny", choices=list(SHAPES))
-    parser.add_argument("--images", type=int, default=820)
-    parser.add_argument("--device")
-    parser.add_argument("--dtype")
-    parser.add_argument("--tokens", type=int)
-    parser.add_argument("--compiled", type=int, default=0, help="how many lists of layers to compile")
-    given = parser.parse_args()
-    found = bench(
-        given.arch,
-        given.images,
-        device=given.device,
-        dtype=given.dtype,
-        tokens=given.tokens,
-        compiled=given.compiled,
-        say=print,
-    )
-    print(json.dumps(found.to_json()))
-
-
-if __name__ == "__main__":
-    main()

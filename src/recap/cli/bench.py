@@ -39,22 +39,13 @@ def run(
     Example: recap bench --arch tiny --images 24
              recap bench --against http://localhost:8000/v1#world-aligned
     """
+    from recap.bench import bench
     from recap.cli.console import notice, print_json
-    from recap.errors import RecapError, did_you_mean
 
     if against is not None:
         _against(against, 200 if images is None else images, {"server": server, "concurrency": concurrency}, json)
         return
     images = 820 if images is None else images
-    try:
-        from recap.bench.run import bench
-        from recap.bench.shapes import SHAPES
-    except ImportError as error:
-        raise RecapError(f"{error.name} is not installed: the bench needs pip install 'recap-vlm[local]'") from None
-    if arch not in SHAPES:
-        raise RecapError(f'"{arch}" is not a shape{did_you_mean(arch, SHAPES)} ({", ".join(SHAPES)})')
-    if images < 1:
-        raise RecapError(f"images is {images}; at least one is needed")
     found = bench(arch, images, device=device, dtype=dtype, tokens=tokens, compiled=compiled, say=notice).to_json()
     if json:
         print_json(found)
@@ -70,17 +61,11 @@ def run(
 
 
 def _against(address: str, images: int, serving: dict[str, Any], json: bool) -> None:
+    from recap.bench import compare_with_server
+    from recap.bench.against import CHECKPOINT
     from recap.cli.console import notice, print_json
-    from recap.cli.loading import require_local
-    from recap.errors import RecapError
-    from recap.models.remote import is_remote
 
-    if not is_remote(address):
-        raise RecapError(f"--against {address}: expected the address of a server, http://host:port/v1#name")
-    require_local()
-    from recap.bench.against import CHECKPOINT, against
-
-    found = against(address, images, say=notice, **serving)
+    found = compare_with_server(address, images, say=notice, **serving)
     if json:
         print_json({"checkpoint": CHECKPOINT, "images": images, "ways": [each.to_json() for each in found]})
         return

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recap.arrays import Floats
+from recap.world.objects import rgb
 from recap.world.shapes import Values
 
 OUTDOORS = 1_000_000
@@ -41,8 +42,8 @@ def background(number: int) -> Background:
     """The background with this number."""
     rng = np.random.default_rng([7919, number])
     outdoors = number >= OUTDOORS
-    upper = _rgb(rng.choice(SKIES if outdoors else WALLS)) * rng.uniform(0.93, 1.03)
-    lower = _rgb(rng.choice(GROUNDS if outdoors else FLOORS)) * rng.uniform(0.9, 1.08)
+    upper = np.array(rgb(rng.choice(SKIES if outdoors else WALLS)), np.float32) * rng.uniform(0.93, 1.03)
+    lower = np.array(rgb(rng.choice(GROUNDS if outdoors else FLOORS)), np.float32) * rng.uniform(0.9, 1.08)
     return Background(
         number,
         float(rng.uniform(0.40, 0.56)),
@@ -134,7 +135,3 @@ def _floor(given: Background, x: Values, y: Values, soft: float, outdoors: bool)
 
 def _band(value: Values, low: float, high: float, soft: float) -> Values:
     return np.clip((value - low) / soft + 0.5, 0, 1) * np.clip((high - value) / soft + 0.5, 0, 1)
-
-
-def _rgb(text: str) -> Values:
-    return np.array([int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)], np.float32)

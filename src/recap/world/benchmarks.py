@@ -1,7 +1,7 @@
 """Benchmarks of generated pictures, built like the paper's three and with their counts, from seeds of their own.
 
 `whatsup`: choice groups of four statements about one picture, one of them true. `vsr`: single statements, several to
-a picture, some of them outside the relation graph. `gsr`: a true and a false statement a group, in other surroundings.
+a picture, some of them outside the relation graph. `gsr`: one true and one false statement per group, outdoors.
 `calibration` is what the shipped policies are fitted on, `development` what difficulty and training were chosen on.
 """
 
@@ -10,20 +10,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 
+from recap.arrays import Ints
 from recap.world.backgrounds import OUTDOORS
 from recap.world.objects import things
-from recap.world.sample import Setting, sample
-from recap.world.scene import FIRST, PAIRS, SECOND, Ints, Kind, Scenes, join
+from recap.world.sample import SceneStyle, sample
+from recap.world.scene import FIRST, PAIRS, SECOND, Kind, Scenes, join
 from recap.world.truth import NO, RELATIONS, YES, truth
 
-USUAL = Setting(size=(0.065, 0.12), noise=(0.04, 0.14), backgrounds=(10_000, 4096))
-ELSEWHERE = Setting(size=(0.06, 0.11), noise=(0.05, 0.16), backgrounds=(OUTDOORS, 4096))
+USUAL = SceneStyle(size=(0.065, 0.12), noise=(0.04, 0.14), backgrounds=(10_000, 4096))
+ELSEWHERE = SceneStyle(size=(0.06, 0.11), noise=(0.05, 0.16), backgrounds=(OUTDOORS, 4096))
+
+T = TypeVar("T")
 
 CHOICES = (("on", "below", "left_of", "right_of"), ("in_front_of", "behind", "left_of", "right_of"))
 """the options of What'sUp's two parts"""
+ARRANGEMENTS = {
+    "on": [(Kind.ON, FIRST)],
+    "below": [(Kind.UNDER, FIRST), (Kind.ABOVE, SECOND), (Kind.ABOVE, SECOND)],
+    "left_of": [(Kind.SIDE, FIRST)],
+    "right_of": [(Kind.SIDE, SECOND)],
+    "in_front_of": [(Kind.FRONT, FIRST)],
+    "behind": [(Kind.FRONT, SECOND)],
+}
+"""how a scene in which an option is true is arranged, and where its subject is then; several take turns"""
 OPPOSITE = {
     "left_of": "right_of", "right_of": "left_of", "above": "below", "below": "above",
     "in_front_of": "behind", "behind": "in_front_of",
@@ -31,7 +44,7 @@ OPPOSITE = {
 
 
 @dataclass(frozen=True)
-class Said:
+class LabelledStatement:
     """One statement about one picture, and whether it is true."""
 
     picture: int
@@ -47,21 +60,18 @@ class Said:
 class Benchmark:
     """Pictures and what is said about them, in canonical order."""
 
-    name: str
-    about: str
     scenes: Scenes
-    statements: tuple[Said, ...]
+    statements: list[LabelledStatement]
 
 
 @cache
 def benchmark(name: str) -> Benchmark:
     """A benchmark by name. The same one every time, on every machine."""
-    about, make = BENCHMARKS[name]
-    scenes, statements = make()
-    return Benchmark(name, about, scenes, tuple(statements))
+    _, make = BENCHMARKS[name]
+    return make()
 
 
-def _whatsup(seed: int, counts: tuple[int, int], setting: Setting) -> tuple[Scenes, list[Said]]:
+def _whatsup(seed: int, counts: tuple[int, int], style: SceneStyle) -> Benchmark:
     """Part A: on, below, left, right of something that can be stood on. Part B: in front, behind, left, right."""
     supports = [thing.name for thing in things().values() if thing.top is not None]
     found: list[tuple[int, int, Scenes, int]] = []
@@ -69,44 +79,38 @@ def _whatsup(seed: int, counts: tuple[int, int], setting: Setting) -> tuple[Scen
         held = supports if part == 0 else None
         for number, option in enumerate(options):
             wanted = len(range(number, count, len(options)))
-            for k, (scenes, subject) in enumerate(_clear(option, options, wanted, (seed, part, number), setting, held)):
+            for k, (scenes, subject) in enumerate(_clear(option, options, wanted, (seed, part, number), style, held)):
                 found.append((part, number + k * len(options), scenes, subject))
     found.sort(key=lambda each: each[:2])
-    statements: list[Said] = []
+    statements: list[LabelledStatement] = []
     for group, (part, _, scene, subject) in enumerate(found):
         names = scene.names(0)
         options = CHOICES[part]
         labels = {relation: truth(scene, relation, subject, 1 - subject)[0] == YES for relation in options}
         # As in What'sUp, the true one first.
         for relation in sorted(options, key=lambda r: not labels[r]):
-            statements.append(Said(group, group, names[subject], relation, names[1 - subject], bool(labels[relation])))
-    return join([scene for _, _, scene, _ in found]), statements
+            statements.append(
+                LabelledStatement(group, group, names[subject], relation, names[1 - subject], bool(labels[relation]))
+            )
+    return Benchmark(join([scene for _, _, scene, _ in found]), statements)
 
 
 def _clear(
-    option: str, options: Sequence[str], count: int, seed: Sequence[int], setting: Setting, held: list[str] | None
+    option: str, options: Sequence[str], count: int, seed: Sequence[int], style: SceneStyle, held: list[str] | None
 ) -> Iterator[tuple[Scenes, int]]:
     """So many scenes in which this option is true of the pair, every other clearly false, and the subject's place."""
-    kind, subject = {
-        "on": (Kind.ON, FIRST), "left_of": (Kind.SIDE, FIRST), "right_of": (Kind.SIDE, SECOND),
-        "in_front_of": (Kind.FRONT, FIRST), "behind": (Kind.FRONT, SECOND), "below": (Kind.ABOVE, SECOND),
-    }[option]  # fmt: skip
-    tries = 4 * count + 16
-    kinds = np.full(tries, int(kind))
-    if option == "below":  # a third of them under a table, the others under something that hangs
-        legs = sample(tries, (*seed, 1), setting, kind=np.full(tries, int(Kind.UNDER)))
-        hung = sample(tries, (*seed, 2), setting, kind=kinds, first=held)
-        sources = [(legs, FIRST), (hung, SECOND)]
-    elif subject == FIRST:
-        sources = [(sample(tries, seed, setting, kind=kinds, second=held), FIRST)]
-    else:
-        sources = [(sample(tries, seed, setting, kind=kinds, first=held), SECOND)]
-    queues = [(scenes, place, iter(_rows(scenes, place, option, options))) for scenes, place in sources]
-    turns = [0, 1, 1] if option == "below" else [0]
+    turns, tries = ARRANGEMENTS[option], 4 * count + 16
+    queues: dict[tuple[Kind, int], tuple[Scenes, Iterator[int]]] = {}
+    for k, (kind, subject) in enumerate(dict.fromkeys(turns), start=1):
+        seeds = seed if len(set(turns)) == 1 else (*seed, k)
+        other = {"second" if subject == FIRST else "first": held}
+        scenes = sample(tries, seeds, style, kind=np.full(tries, int(kind)), **other)
+        queues[kind, subject] = scenes, iter(_rows(scenes, subject, option, options))
     for k in range(count):
-        scenes, place, rows = queues[turns[k % len(turns)]]
+        kind, subject = turns[k % len(turns)]
+        scenes, rows = queues[kind, subject]
         row = next(rows)
-        yield scenes.take(slice(row, row + 1)), place
+        yield scenes.take(slice(row, row + 1)), subject
 
 
 def _rows(scenes: Scenes, subject: int, option: str, options: Sequence[str]) -> list[int]:
@@ -128,11 +132,11 @@ VSR_PICTURES = (1124, 1874)
 
 
 def _statements(
-    seed: int, covered: dict[str, int], outside: dict[str, int], pictures: tuple[int, int], setting: Setting
-) -> tuple[Scenes, list[Said]]:
+    seed: int, covered: dict[str, int], outside: dict[str, int], pictures: tuple[int, int], style: SceneStyle
+) -> Benchmark:
     """Statements one by one: first those inside the graph, some pictures with several, then the others."""
     rng = np.random.default_rng((seed, 0))
-    pool = sample(6 * pictures[1], (seed, 1), setting)
+    pool = sample(6 * pictures[1], (seed, 1), style)
     labels = {(r, i): truth(pool, r, i, 1 - i) for r in RELATIONS for i in (FIRST, SECOND)}
     used: dict[int, int] = {}
     said: list[tuple[int, int, str, bool]] = []
@@ -144,43 +148,36 @@ def _statements(
         fresh = total - len(used)
         for place, index in enumerate(order):
             name, true = wanted[int(index)]
-            row, subject = _find(labels, name, true, used, place < fresh, rng)
+            subjects = (FIRST, SECOND) if rng.random() < 0.5 else (SECOND, FIRST)
+            clear = {subject: np.flatnonzero(labels[name, subject] == (YES if true else NO)) for subject in subjects}
+            # A new picture, or one that is already talked about.
+            known = {subject: np.isin(rows, list(used)) for subject, rows in clear.items()}
+            row, subject = _pick({i: rows[known[i] != (place < fresh)] for i, rows in clear.items()}, name, rng)
             used.setdefault(row, len(used))
             said.append((row, subject, name, true))
     scenes = pool.take(np.array(list(used)))
     statements = [
-        Said(used[row], used[row], pool.names(row)[subject], name, pool.names(row)[1 - subject], true)
+        LabelledStatement(used[row], used[row], pool.names(row)[subject], name, pool.names(row)[1 - subject], true)
         for row, subject, name, true in said
     ]
-    return scenes, statements
+    return Benchmark(scenes, statements)
 
 
-def _find(
-    labels: dict[tuple[str, int], Ints],
-    name: str,
-    true: bool,
-    used: dict[int, int],
-    fresh: bool,
-    rng: np.random.Generator,
-) -> tuple[int, int]:
-    """A picture for a statement: a new one, or one that is already talked about."""
-    subjects = (FIRST, SECOND) if rng.random() < 0.5 else (SECOND, FIRST)
-    for subject in subjects:
-        rows = np.flatnonzero(labels[name, subject] == (YES if true else NO))
-        taken = np.isin(rows, list(used))
-        rows = rows[~taken] if fresh else rows[taken]
-        if len(rows):
-            return int(rng.choice(rows)), subject
+def _pick(rows: dict[T, Ints], name: str, rng: np.random.Generator) -> tuple[int, T]:
+    """A picture by lot, for the first of several places that has any left."""
+    for place, left in rows.items():
+        if len(left):
+            return int(rng.choice(left)), place
     raise AssertionError(f"no picture left for {name}")
 
 
-def _gsr(seed: int, setting: Setting) -> tuple[Scenes, list[Said]]:
+def _gsr(seed: int, style: SceneStyle) -> Benchmark:
     """719 groups on 544 pictures, 534 left/right, 161 vertical, 24 depth: a true statement and its opposite each.
 
     The first 544 bring a picture each; the rest are about further things in those.
     """
     rng = np.random.default_rng((seed, 0))
-    pool = sample(12_000, (seed, 1), setting)
+    pool = sample(12_000, (seed, 1), style)
     counts = {"left_of": 180, "right_of": 179, "above": 81, "below": 80, "in_front_of": 12, "behind": 12}
     again = {"left_of": 87, "right_of": 88}
     wanted = [[name for name, count in each.items() for _ in range(count)] for each in (counts, again)]
@@ -188,44 +185,40 @@ def _gsr(seed: int, setting: Setting) -> tuple[Scenes, list[Said]]:
     labels = {(r, p): truth(pool, r, *p) for r in counts for p in PAIRS}
     used: dict[int, int] = {}
     spoken: set[tuple[int, frozenset[int]]] = set()
-    statements: list[Said] = []
+    statements: list[LabelledStatement] = []
     for group, (name, fresh) in enumerate(ordered):
-        row, pair = _pair_for(labels, name, PAIRS if not fresh else PAIRS[:2], used, spoken, fresh, rng)
+        pairs = PAIRS[:2] if fresh else PAIRS
+        clear = {
+            pairs[int(i)]: np.flatnonzero((labels[name, pairs[i]] == YES) & (labels[OPPOSITE[name], pairs[i]] == NO))
+            for i in rng.permutation(len(pairs))
+        }
+        # A new picture, or two things of an old one that are not talked about yet.
+        free = {
+            pair: np.array(
+                [r for r in rows if (r not in used if fresh else r in used and (r, frozenset(pair)) not in spoken)], int
+            )
+            for pair, rows in clear.items()
+        }
+        row, pair = _pick(free, name, rng)
         used.setdefault(row, len(used))
         spoken.add((row, frozenset(pair)))
         names = pool.names(row)
         for relation, true in ((name, True), (OPPOSITE[name], False)):
-            statements.append(Said(used[row], group, names[pair[0]], relation, names[pair[1]], true))
-    return pool.take(np.array(list(used))), statements
+            statements.append(LabelledStatement(used[row], group, names[pair[0]], relation, names[pair[1]], true))
+    return Benchmark(pool.take(np.array(list(used))), statements)
 
 
-def _pair_for(
-    labels: dict[tuple[str, tuple[int, int]], Ints], name: str, pairs: Sequence[tuple[int, int]], used: dict[int, int],
-    spoken: set[tuple[int, frozenset[int]]], fresh: bool, rng: np.random.Generator,
-) -> tuple[int, tuple[int, int]]:  # fmt: skip
-    """A picture and two of its things that stand so, clearly, and are not talked about yet."""
-    for index in rng.permutation(len(pairs)):
-        pair = pairs[int(index)]
-        rows = np.flatnonzero((labels[name, pair] == YES) & (labels[OPPOSITE[name], pair] == NO))
-        if fresh:
-            rows = rows[~np.isin(rows, list(used))]
-        else:
-            rows = np.array([row for row in rows if row in used and (row, frozenset(pair)) not in spoken], int)
-        if len(rows):
-            return int(rng.choice(rows)), pair
-    raise AssertionError(f"no picture left for {name}")
-
-
-def _calibration() -> tuple[Scenes, list[Said]]:
+def _calibration() -> Benchmark:
     """Every option of a choice is asked, true or not, and what the choices leave out is asked by itself."""
-    choices, said = _whatsup(104, (150, 150), USUAL)
+    choices = _whatsup(104, (150, 150), USUAL)
     covered, outside = {"inside": 75, "contains": 75, "above": 50}, dict.fromkeys(VSR_OUTSIDE, 50)
-    single, more = _statements(106, covered, outside, (200, 400), USUAL)
-    moved = [replace(each, picture=each.picture + len(choices), unit=each.unit + len(choices)) for each in more]
-    return join([choices, single]), said + moved
+    single = _statements(106, covered, outside, (200, 400), USUAL)
+    after = len(choices.scenes)
+    moved = [replace(each, picture=each.picture + after, unit=each.unit + after) for each in single.statements]
+    return Benchmark(join([choices.scenes, single.scenes]), choices.statements + moved)
 
 
-BENCHMARKS: dict[str, tuple[str, Callable[[], tuple[Scenes, list[Said]]]]] = {
+BENCHMARKS: dict[str, tuple[str, Callable[[], Benchmark]]] = {
     "whatsup": (
         "820 choice groups of four statements, one true, built like What'sUp",
         lambda: _whatsup(101, (412, 408), USUAL),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from recap.arrays import Bools
+from recap.arrays import Bools, Ints
 from recap.world.backgrounds import background, draw_background
 from recap.world.objects import Layer, paint, things
 from recap.world.outlines import TILTS
-from recap.world.scene import NOTHING, PLACES, Ints, Link, Reach, Scenes, reach_of
+from recap.world.scene import NOTHING, PLACES, Link, Reach, Scenes, reach_of
 from recap.world.shapes import Values
 
 MODEL_SIZE, PEOPLE_SIZE = 96, 640
@@ -23,17 +25,11 @@ SHADOW = 0.30
 SHADOW_HEIGHT = 0.16
 
 
-@dataclass(frozen=True)
-class Order:
-    """Layers from the farthest to the nearest. Arrays are (N, PLACES + 1); an unused layer's place is NOTHING."""
+def order_of(scenes: Scenes) -> tuple[Ints, Ints]:
+    """Layers from the farthest to the nearest: places (NOTHING where unused) and WHOLE, BACK or FRONT, (N, PLACES + 1).
 
-    place: Ints
-    side: Ints
-    """WHOLE, BACK or FRONT"""
-
-
-def order_of(scenes: Scenes) -> Order:
-    """Far before near; what is held after its holder; a container's near wall after what lies in it."""
+    Far before near; what is held after its holder; a container's near wall after what lies in it.
+    """
     count = len(scenes)
     rows = np.arange(count)
     held = scenes.holder != NOTHING
@@ -51,7 +47,7 @@ def order_of(scenes: Scenes) -> Order:
     sorted_ = np.argsort(keys, axis=1, kind="stable")
     places = np.concatenate([place, wall[:, None]], 1)
     sides = np.concatenate([side, np.full((count, 1), FRONT)], 1)
-    return Order(np.take_along_axis(places, sorted_, 1), np.take_along_axis(sides, sorted_, 1))
+    return np.take_along_axis(places, sorted_, 1), np.take_along_axis(sides, sorted_, 1)
 
 
 @dataclass(frozen=True)
@@ -80,13 +76,16 @@ def paint_scene(scenes: Scenes, row: int = 0, size: int = MODEL_SIZE) -> Paintin
     one = scenes.take(slice(row, row + 1))
     pixels = draw_background(background(int(one.background[0])), size)
     axis = ((np.arange(size) + 0.5) / size).astype(np.float32)
-    reach = reach_of(one)
-    pixels = _strings(one, reach, pixels, axis)
-    pixels = _shadows(one, reach, pixels, axis)
+    x, y, reach = axis[None], axis[:, None], reach_of(one)
+    for place in np.flatnonzero((one.link[0] == Link.STRING) & one.present[0]):
+        cover = string_cover(x, y, reach.middle_x[0, place], reach.middle_y[0, place], 1 / size)[..., None]
+        pixels = pixels * (1 - cover) + STRING * cover
+    for place in np.flatnonzero(np.isin(one.link[0], (Link.GROUND, Link.UNDER)) & one.present[0]):
+        ends = reach.left[0, place], reach.right[0, place], reach.bottom[0, place]
+        pixels = pixels * (1 - shadow(x, y, *ends, np.hypot))[..., None]
     masks = np.zeros((PLACES, size, size), bool)
     nearest = np.full((size, size), NOTHING)
-    order = order_of(one)
-    for place, side in zip(order.place[0], order.side[0], strict=True):
+    for place, side in zip(*(each[0] for each in order_of(one)), strict=True):
         if place == NOTHING:
             continue
         where, layer = _layer(one, reach, int(place), int(side), axis)
@@ -134,23 +133,14 @@ def _span(axis: Values, low: float, high: float) -> slice:
     return slice(int(np.searchsorted(axis, low)), int(np.searchsorted(axis, high)))
 
 
-def _strings(one: Scenes, reach: Reach, pixels: Values, axis: Values) -> Values:
-    soft = 1 / len(axis)
-    for place in np.flatnonzero((one.link[0] == Link.STRING) & one.present[0]):
-        across = np.clip((STRING_WIDTH / 2 - np.abs(axis - reach.middle_x[0, place])) / soft + 0.5, 0, 1)
-        across *= min(1.0, STRING_WIDTH / soft)
-        along = np.clip((reach.middle_y[0, place] - axis) / soft + 0.5, 0, 1)
-        cover = (along[:, None] * across[None])[..., None]
-        pixels = pixels * (1 - cover) + STRING * cover
-    return pixels
+def string_cover(x: Any, y: Any, middle_x: Any, middle_y: Any, soft: float) -> Any:
+    """How much of each pixel is covered by the string on which a thing hangs. NumPy arrays or torch tensors."""
+    across = ((STRING_WIDTH / 2 - abs(x - middle_x)) / soft + 0.5).clip(0, 1) * min(1.0, STRING_WIDTH / soft)
+    return ((middle_y - y) / soft + 0.5).clip(0, 1) * across
 
 
-def _shadows(one: Scenes, reach: Reach, pixels: Values, axis: Values) -> Values:
-    """A soft dark spot under what stands on the ground."""
-    x, y = np.meshgrid(axis, axis)
-    for place in np.flatnonzero(np.isin(one.link[0], (Link.GROUND, Link.UNDER)) & one.present[0]):
-        half = (reach.right[0, place] - reach.left[0, place]) / 2
-        centre = (reach.right[0, place] + reach.left[0, place]) / 2
-        away = np.hypot((x - centre) / (half * 1.08), (y - reach.bottom[0, place]) / (half * SHADOW_HEIGHT + 0.006))
-        pixels = pixels * (1 - SHADOW * np.clip(1.35 - away, 0, 1))[..., None]
-    return pixels
+def shadow(x: Any, y: Any, left: Any, right: Any, bottom: Any, hypot: Callable[[Any, Any], Any]) -> Any:
+    """How dark each pixel is by the soft spot under what stands on the ground. NumPy arrays or torch tensors."""
+    half, centre = (right - left) / 2, (right + left) / 2
+    away = hypot((x - centre) / (half * 1.08), (y - bottom) / (half * SHADOW_HEIGHT + 0.006))
+    return SHADOW * (1.35 - away).clip(0, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -26,14 +26,15 @@ class Part:
     """One shape of a drawing. A part without colour of its own takes the object's."""
 
     shape: str
-    at: tuple[float, float]
-    turn: float
     settings: dict[str, Any]
-    fill: RGB | None
-    shade: float
-    opacity: float
-    rim: bool
-    front: bool
+    """of the shape's function"""
+    at: tuple[float, float] = (0.0, 0.0)
+    turn: float = 0.0
+    fill: RGB | None = None
+    shade: float = 1.0
+    opacity: float = 1.0
+    rim: bool = True
+    front: bool = False
     """drawn after what lies inside: the near wall of a container"""
 
     def distance(self, x: Values, y: Values) -> Values:
@@ -100,40 +101,33 @@ def things() -> dict[str, Thing]:
     """All objects by name, in the catalogue's order."""
     text = resources.files("recap.world").joinpath("objects.toml").read_text("utf-8")
     data = tomllib.loads(text)
-    colours = {name: _rgb(value) for name, value in data["colours"].items()}
+    colours = {name: rgb(value) for name, value in data["colours"].items()}
     return {name: _thing(name, entry, colours) for name, entry in data["things"].items()}
 
 
 def _thing(name: str, entry: dict[str, Any], colours: dict[str, RGB]) -> Thing:
-    top, inside, beneath = entry.get("top"), entry.get("inside"), entry.get("beneath")
-    palette = tuple(colours[c] for c in entry["palette"]) if "palette" in entry else tuple(colours.values())
+    def figures(feature: str, *names: str) -> Any:
+        return tuple(float(entry[feature][each]) for each in names) if feature in entry else None
+
     return Thing(
         name=name,
         parts=tuple(_part(part) for part in entry["parts"]),
         scale=float(entry.get("scale", 1.0)),
-        palette=palette,
-        top=None if top is None else (float(top["y"]), float(top["half"])),
-        inside=None if inside is None else (float(inside["rim"]), float(inside["floor"]), float(inside["half"])),
-        beneath=None if beneath is None else (float(beneath["y"]), float(beneath["half"])),
+        palette=tuple(colours[c] for c in entry.get("palette", colours)),
+        top=figures("top", "y", "half"),
+        inside=figures("inside", "rim", "floor", "half"),
+        beneath=figures("beneath", "y", "half"),
     )
 
 
 def _part(entry: dict[str, Any]) -> Part:
-    settings = dict(entry)
-    at = settings.pop("at", (0.0, 0.0))
-    fill = settings.pop("fill", None)
-    return Part(
-        shape=settings.pop("shape"),
-        at=(float(at[0]), float(at[1])),
-        turn=float(settings.pop("turn", 0.0)),
-        fill=None if fill is None else _rgb(fill),
-        shade=float(settings.pop("shade", 1.0)),
-        opacity=float(settings.pop("opacity", 1.0)),
-        rim=bool(settings.pop("rim", True)),
-        front=bool(settings.pop("front", False)),
-        settings=settings,
-    )
+    own = {field.name for field in fields(Part)}
+    given: dict[str, Any] = {
+        name: rgb(value) if name == "fill" else value for name, value in entry.items() if name in own
+    }
+    return Part(settings={name: value for name, value in entry.items() if name not in own}, **given)
 
 
-def _rgb(text: str) -> RGB:
+def rgb(text: str) -> RGB:
+    """A colour written as #rrggbb."""
     return (int(text[1:3], 16) / 255, int(text[3:5], 16) / 255, int(text[5:7], 16) / 255)

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from recap.arrays import Floats
+from recap.arrays import Bools, Floats, Ints
 from recap.world.objects import FRAME, paint, things
 
 TILTS = (-12.0, -8.0, -4.0, 0.0, 4.0, 8.0, 12.0)
@@ -21,19 +21,38 @@ ROWS = 48
 
 
 @dataclass(frozen=True)
-class Outlines:
-    """Reaches of all things in their frames. Axes: thing, tilt, mirrored or not."""
+class Reach:
+    """How far things reach, and where the centroids of their silhouettes are."""
 
     left: Floats
     right: Floats
     top: Floats
     bottom: Floats
     middle_x: Floats
-    """where the silhouette's centroid is"""
     middle_y: Floats
+
+    def placed(self, x: Floats, y: Floats, size: Floats) -> Reach:
+        """From the drawings' own units to the picture's."""
+        across, down = (self.left, self.right), (self.top, self.bottom)
+        left, right = (x + size * each for each in across)
+        top, bottom = (y + size * each for each in down)
+        return Reach(left, right, top, bottom, x + size * self.middle_x, y + size * self.middle_y)
+
+
+@dataclass(frozen=True)
+class Outlines:
+    """What is known of all drawings."""
+
+    reach: Floats
+    """Reach's figures in the drawings' own units. Axes: figure, thing, tilt, mirrored or not"""
     row_left: Floats
     """upright things only: thing, mirrored, height from bottom to top in ROWS steps"""
     row_right: Floats
+
+
+def unit_reach(thing: Ints, tilt: Ints, mirror: Bools) -> Reach:
+    """In units of the drawings. Empty places get any values."""
+    return Reach(*outlines().reach[:, thing, tilt, mirror.astype(int)])
 
 
 def silhouette(name: str, size: int = RASTER) -> tuple[Floats, Floats, Floats]:
@@ -64,7 +83,7 @@ def outlines() -> Outlines:
                     sx.min() - half, sx.max() + half, ty.min() - half, ty.max() + half, sx.mean(), ty.mean(),
                 )  # fmt: skip
         rows[:, i] = _rows(x, y)
-    return Outlines(*reach, *rows)
+    return Outlines(reach, *rows)
 
 
 def _rows(x: Floats, y: Floats) -> Floats:

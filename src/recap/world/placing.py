@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from recap.arrays import Bools, Floats
+from recap.world.backgrounds import horizon
 from recap.world.objects import things
-from recap.world.outlines import ROWS, TILTS, UPRIGHT, outlines
-from recap.world.scene import NOTHING, Ints, Kind, Link
+from recap.world.outlines import ROWS, TILTS, UPRIGHT, Reach, outlines, unit_reach
+from recap.world.scene import Kind, Link, Scenes
 
 NEAR_GROUND = 0.955
 """where the ground is at depth 0, from the top"""
@@ -22,50 +22,33 @@ SHRINK = 0.35
 """how much smaller things are at depth 1"""
 
 
-@dataclass
 class Pair:
-    """The two things of N scenes while they are being placed. Arrays are (N, 2), first and second thing."""
+    """The first two things of N scenes while they are being placed. Arrays are (N, 2), views of the scenes' own."""
 
-    thing: Ints
-    size: Floats
-    tilt: Ints
-    mirror: Bools
-    horizon: Floats
-    """(N,)"""
-    gap: Floats
-    """(N,)"""
-    rng: np.random.Generator
-    x: Floats = field(init=False)
-    y: Floats = field(init=False)
-    depth: Floats = field(init=False)
-    link: Ints = field(init=False)
-    holder: Ints = field(init=False)
-
-    def __post_init__(self) -> None:
-        scale = np.array([thing.scale for thing in things().values()])
-        self.size = self.size * scale[self.thing]
-        self.x, self.y, self.depth = (np.zeros(self.thing.shape) for _ in range(3))
-        self.link = np.full(self.thing.shape, int(Link.GROUND))
-        self.holder = np.full(self.thing.shape, NOTHING)
+    def __init__(self, scenes: Scenes, horizon: Floats, gap: Floats, rng: np.random.Generator) -> None:
+        """Horizon and gap are (N,)."""
+        self.horizon, self.gap, self.rng = horizon, gap, rng
+        self.thing, self.mirror = scenes.thing[:, :2], scenes.mirror[:, :2]
+        self.x, self.y, self.size = scenes.x[:, :2], scenes.y[:, :2], scenes.size[:, :2]
+        self.tilt, self.depth = scenes.tilt[:, :2], scenes.depth[:, :2]
+        self.link, self.holder = scenes.link[:, :2], scenes.holder[:, :2]
 
     def __len__(self) -> int:
         return len(self.thing)
 
-    def reach(self, which: int) -> tuple[Floats, Floats, Floats, Floats]:
-        """Left, right, top and bottom in units of the drawing."""
-        table = outlines()
-        key = (self.thing[:, which], self.tilt[:, which], self.mirror[:, which].astype(int))
-        return table.left[key], table.right[key], table.top[key], table.bottom[key]
+    def reach(self, which: int) -> Reach:
+        """In units of the drawing."""
+        return unit_reach(self.thing[:, which], self.tilt[:, which], self.mirror[:, which])
 
     def width(self, which: int) -> Floats:
         """On the picture."""
-        left, right, _, _ = self.reach(which)
-        return self.size[:, which] * (right - left)
+        reach = self.reach(which)
+        return self.size[:, which] * (reach.right - reach.left)
 
     def height(self, which: int) -> Floats:
         """On the picture."""
-        _, _, top, bottom = self.reach(which)
-        return self.size[:, which] * (bottom - top)
+        reach = self.reach(which)
+        return self.size[:, which] * (reach.bottom - reach.top)
 
     def at_depth(self, depth: Floats, which: int | slice = slice(None)) -> None:
         """Put things at a depth, and make them as small as that."""
@@ -79,9 +62,9 @@ class Pair:
 
     def set(self, which: int, *, centre: Floats, bottom: Floats) -> None:
         """Put a thing by the middle of its width and its lowest point."""
-        left, right, _, low = self.reach(which)
-        self.x[:, which] = centre - self.size[:, which] * (left + right) / 2
-        self.y[:, which] = bottom - self.size[:, which] * low
+        reach = self.reach(which)
+        self.x[:, which] = centre - self.size[:, which] * (reach.left + reach.right) / 2
+        self.y[:, which] = bottom - self.size[:, which] * reach.bottom
 
     def sway(self, which: int, here: Bools) -> None:
         """What hangs may be turned further than what stands."""
@@ -90,7 +73,7 @@ class Pair:
 
     def top(self, which: int) -> Floats:
         """The highest point on the picture."""
-        return self.y[:, which] + self.size[:, which] * self.reach(which)[2]
+        return self.y[:, which] + self.size[:, which] * self.reach(which).top
 
     def fit(self, factor: Floats, which: int | slice = slice(None)) -> None:
         """Shrink things where they would not fit; never grow them."""
@@ -104,23 +87,16 @@ def ground_at(horizon: Floats, depth: Floats) -> Floats:
     return start + (1 - depth) * (NEAR_GROUND - start)
 
 
-def place(pair: Pair, kinds: Ints) -> None:
-    """Place every pair by its arrangement's rule."""
+def place(scenes: Scenes, gap: Floats, rng: np.random.Generator) -> None:
+    """Place the pair of every scene by its arrangement's rule."""
+    skyline = horizon(scenes.background)
     for kind, rule in RULES.items():
-        rows = np.flatnonzero(kinds == kind)
+        rows = np.flatnonzero(scenes.kind == kind)
         if len(rows):
-            part = _rows(pair, rows)
-            rule(part)
+            part = scenes.take(rows)
+            rule(Pair(part, skyline[rows], gap[rows], rng))
             for name in ("size", "tilt", "x", "y", "depth", "link", "holder"):
-                getattr(pair, name)[rows] = getattr(part, name)
-
-
-def _rows(pair: Pair, rows: Ints) -> Pair:
-    part = object.__new__(Pair)
-    for each in fields(Pair):
-        value = getattr(pair, each.name)
-        setattr(part, each.name, value if each.name == "rng" else value[rows])
-    return part
+                getattr(scenes, name)[rows] = getattr(part, name)
 
 
 def _uniform(pair: Pair, low: float, high: float) -> Floats:
@@ -188,7 +164,7 @@ def _under(pair: Pair) -> None:
     pair.at_depth(_uniform(pair, 0, 0.35))
     pair.fit((pair.ground(1) - MARGIN) / pair.height(1))
     ceiling, half = _feature(pair, "beneath")
-    low = pair.reach(1)[3]
+    low = pair.reach(1).bottom
     pair.fit(0.85 * (low - ceiling) * pair.size[:, 1] / pair.height(0), 0)
     pair.fit(1.75 * half * pair.size[:, 1] / pair.width(0), 0)
     pair.set(1, centre=_centre(pair, 1), bottom=pair.ground(1))
@@ -266,8 +242,8 @@ def _centre(pair: Pair, which: int) -> Floats:
 
 
 def _middle(pair: Pair, which: int) -> Floats:
-    left, right, _, _ = pair.reach(which)
-    return pair.x[:, which] + pair.size[:, which] * (left + right) / 2
+    reach = pair.reach(which)
+    return pair.x[:, which] + pair.size[:, which] * (reach.left + reach.right) / 2
 
 
 def _inside_picture(pair: Pair, which: int, centre: Floats) -> Floats:
@@ -276,7 +252,7 @@ def _inside_picture(pair: Pair, which: int, centre: Floats) -> Floats:
 
 
 def _feature(pair: Pair, name: str) -> tuple[Floats, ...]:
-    """A holder's surface, hollow or room beneath, in units of its drawing, one array a figure."""
+    """A holder's surface, hollow or room beneath, in units of its drawing, one array per figure."""
     known = [getattr(thing, name) for thing in things().values()]
     width = max(len(value) for value in known if value is not None)
     table = np.array([value if value is not None else (np.nan,) * width for value in known])

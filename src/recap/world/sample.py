@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from recap.arrays import Bools, Floats
+from recap.arrays import Bools, Floats, Ints
 from recap.world.backgrounds import horizon
 from recap.world.objects import things
-from recap.world.outlines import STEADY, TILTS, outlines
-from recap.world.placing import FIRST_GROUND, SHRINK, Pair, ground_at, place
-from recap.world.scene import FIRST, NOTHING, PLACES, SECOND, Ints, Kind, Link, Scenes, reach_of
+from recap.world.outlines import STEADY, TILTS, Reach, unit_reach
+from recap.world.placing import FIRST_GROUND, SHRINK, ground_at, place
+from recap.world.scene import FIRST, NOTHING, PLACES, SECOND, Kind, Link, Scenes, reach_of
 
 TRIES = 6
 """places that are tried for each further thing before it is left out"""
@@ -21,7 +21,7 @@ APART = 0.015
 
 
 @dataclass(frozen=True)
-class Setting:
+class SceneStyle:
     """How hard the pictures are."""
 
     size: tuple[float, float] = (0.10, 0.18)
@@ -40,37 +40,31 @@ class Setting:
 def sample(
     count: int,
     seed: int | Sequence[int],
-    setting: Setting | None = None,
+    style: SceneStyle | None = None,
     *,
     kind: Ints | None = None,
     first: Sequence[str] | None = None,
     second: Sequence[str] | None = None,
 ) -> Scenes:
     """`count` scenes. `kind` fixes their arrangements; `first` and `second` name what may be those of the pair."""
-    setting = setting or Setting()
+    style = style or SceneStyle()
     rng = np.random.default_rng(seed)
-    shares = np.array(setting.kinds) / sum(setting.kinds)
+    shares = np.array(style.kinds) / sum(style.kinds)
     kinds = rng.choice(len(Kind), count, p=shares) if kind is None else np.asarray(kind)
-    numbers = setting.backgrounds[0] + rng.integers(setting.backgrounds[1], size=count)
-    scenes = _empty(count, kinds, numbers, rng, setting)
-    pair = Pair(
-        thing=_choose_pair(rng, kinds, first, second),
-        size=rng.uniform(*setting.size, (count, 2)),
-        tilt=rng.choice(STEADY, (count, 2)),
-        mirror=rng.random((count, 2)) < 0.5,
-        horizon=horizon(numbers),
-        gap=_gaps(rng, count, setting),
-        rng=rng,
-    )
-    place(pair, kinds)
-    for name in ("thing", "size", "tilt", "mirror", "x", "y", "depth", "link", "holder"):
-        getattr(scenes, name)[:, :2] = getattr(pair, name)
-    _add_others(scenes, rng, setting)
+    numbers = style.backgrounds[0] + rng.integers(style.backgrounds[1], size=count)
+    scenes = _empty(count, kinds, numbers, rng, style)
+    scale = np.array([thing.scale for thing in things().values()])
+    scenes.thing[:, :2] = _choose_pair(rng, kinds, first, second)
+    scenes.size[:, :2] = rng.uniform(*style.size, (count, 2)) * scale[scenes.thing[:, :2]]
+    scenes.tilt[:, :2] = rng.choice(STEADY, (count, 2))
+    scenes.mirror[:, :2] = rng.random((count, 2)) < 0.5
+    place(scenes, _gaps(rng, count, style), rng)
+    _add_others(scenes, rng, style)
     _colour(scenes, rng)
     return scenes
 
 
-def _empty(count: int, kinds: Ints, numbers: Ints, rng: np.random.Generator, setting: Setting) -> Scenes:
+def _empty(count: int, kinds: Ints, numbers: Ints, rng: np.random.Generator, style: SceneStyle) -> Scenes:
     shape = (count, PLACES)
     return Scenes(
         kind=kinds,
@@ -85,14 +79,14 @@ def _empty(count: int, kinds: Ints, numbers: Ints, rng: np.random.Generator, set
         holder=np.full(shape, NOTHING),
         colour=np.zeros((*shape, 3)),
         background=numbers,
-        noise=rng.uniform(*setting.noise, count),
+        noise=rng.uniform(*style.noise, count),
         seed=rng.integers(1 << 31, size=count),
     )
 
 
-def _gaps(rng: np.random.Generator, count: int, setting: Setting) -> Floats:
+def _gaps(rng: np.random.Generator, count: int, style: SceneStyle) -> Floats:
     """Half of them narrow: things that stand close are the harder ones to tell apart."""
-    low, high = setting.gap
+    low, high = style.gap
     narrow = min(high, max(low, 0.08))
     return np.where(rng.random(count) < 0.5, rng.uniform(low, narrow, count), rng.uniform(narrow, high, count))
 
@@ -124,13 +118,13 @@ def _choose_pair(
     return found
 
 
-def _add_others(scenes: Scenes, rng: np.random.Generator, setting: Setting) -> None:
+def _add_others(scenes: Scenes, rng: np.random.Generator, style: SceneStyle) -> None:
     """Further things on the ground or on strings, each where it hides nothing and is hidden by nothing."""
-    count, table, scale = len(scenes), outlines(), np.array([thing.scale for thing in things().values()])
-    wanted = rng.choice(len(setting.others), count, p=np.array(setting.others) / sum(setting.others))
+    count, scale = len(scenes), np.array([thing.scale for thing in things().values()])
+    wanted = rng.choice(len(style.others), count, p=np.array(style.others) / sum(style.others))
     skyline = horizon(scenes.background)
     start = skyline + FIRST_GROUND
-    boxes: list[tuple[Floats, ...]] = [_box(scenes, place) for place in (FIRST, SECOND)]
+    others = [_reach(scenes, place) for place in (FIRST, SECOND)]
     for place_ in range(2, PLACES):
         ranks = rng.random((count, len(scale)))
         for earlier in range(place_):
@@ -139,40 +133,39 @@ def _add_others(scenes: Scenes, rng: np.random.Generator, setting: Setting) -> N
         thing, mirror = ranks.argmax(1), rng.random(count) < 0.5
         hanging = rng.random(count) < 0.25
         tilt = np.where(hanging, rng.integers(len(TILTS), size=count), rng.choice(STEADY, count))
-        key = (thing, tilt, mirror.astype(int))
-        left, right, top, bottom = table.left[key], table.right[key], table.top[key], table.bottom[key]
+        unit = unit_reach(thing, tilt, mirror)
         open_ = wanted > place_ - 2
         for _ in range(TRIES):
             depth = rng.uniform(0, 1, count)
-            size = rng.uniform(*setting.size, count) * 0.9 * scale[thing] * (1 - SHRINK * depth)
-            x = rng.uniform(0.02 - size * left, 0.98 - size * right)
+            size = rng.uniform(*style.size, count) * 0.9 * scale[thing] * (1 - SHRINK * depth)
+            x = rng.uniform(0.02 - size * unit.left, 0.98 - size * unit.right)
             low = ground_at(skyline, depth)
-            highest = 0.05 + size * (bottom - top)
+            highest = 0.05 + size * (unit.bottom - unit.top)
             low = np.where(hanging, rng.uniform(highest, np.maximum(highest, start - 0.05)), low)
-            y = low - size * bottom
-            box = (x + size * left, x + size * right, y + size * top, y + size * bottom)
-            fits = open_ & (box[2] > 0.01)
-            for other in boxes:
-                fits &= ~_overlap(box, other)
+            y = low - size * unit.bottom
+            reach = unit.placed(x, y, size)
+            fits = open_ & (reach.top > 0.01)
+            for other in others:
+                fits &= ~_overlap(reach, other)
             for name, value in (
                 ("thing", thing), ("x", x), ("y", y), ("size", size), ("tilt", tilt), ("mirror", mirror),
                 ("depth", depth), ("link", np.where(hanging, int(Link.STRING), int(Link.GROUND))),
             ):  # fmt: skip
                 getattr(scenes, name)[fits, place_] = value[fits]
             open_ &= ~fits
-        boxes.append(_box(scenes, place_))
+        others.append(_reach(scenes, place_))
 
 
-def _box(scenes: Scenes, place_: int) -> tuple[Floats, ...]:
-    """Left, right, top and bottom of one place's things; nowhere for empty places."""
+def _reach(scenes: Scenes, place_: int) -> Reach:
+    """Of one place's things; nowhere for empty places."""
     reach = reach_of(scenes, place_)
     away = np.where(scenes.thing[:, place_] == NOTHING, 9.0, 0.0)
-    return reach.left + away, reach.right + away, reach.top, reach.bottom
+    return replace(reach, left=reach.left + away, right=reach.right + away)
 
 
-def _overlap(a: tuple[Floats, ...], b: tuple[Floats, ...]) -> Bools:
-    across = (a[0] < b[1] + APART) & (b[0] < a[1] + APART)
-    return across & (a[2] < b[3] + APART) & (b[2] < a[3] + APART)
+def _overlap(a: Reach, b: Reach) -> Bools:
+    across = (a.left < b.right + APART) & (b.left < a.right + APART)
+    return across & (a.top < b.bottom + APART) & (b.top < a.bottom + APART)
 
 
 def _colour(scenes: Scenes, rng: np.random.Generator) -> None:

@@ -1,4 +1,4 @@
-"""Scenes: where which things are. Many at once, as arrays with one row a scene and one column a place for a thing.
+"""Scenes: where which things are. Many at once, as arrays with one row per scene and one column per place for a thing.
 
 Coordinates are shares of the picture's side: x to the right, y downward. Depth runs from 0 (near) to 1 (far).
 """
@@ -10,11 +10,10 @@ from enum import IntEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from recap.arrays import Bools, Floats
+from recap.arrays import Bools, Floats, Ints
 from recap.world.objects import things
-from recap.world.outlines import outlines
+from recap.world.outlines import Reach, unit_reach
 
 PLACES = 5
 """the two things asked about, and up to three others"""
@@ -22,8 +21,6 @@ FIRST, SECOND = 0, 1
 NOTHING = -1
 PAIRS = ((0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1))
 """places that can be asked about: the pair both ways round, and each of it with a third thing"""
-
-Ints = NDArray[np.int64]
 
 
 class Kind(IntEnum):
@@ -105,31 +102,10 @@ class Scenes:
         return [known[i] for i in self.thing[row] if i != NOTHING]
 
 
-@dataclass(frozen=True)
-class Reach:
-    """How far things reach in their pictures. Arrays (N, PLACES)."""
-
-    left: Floats
-    right: Floats
-    top: Floats
-    bottom: Floats
-    middle_x: Floats
-    middle_y: Floats
-
-
 def reach_of(scenes: Scenes, place: int | slice = slice(None)) -> Reach:
-    """From the drawings' measured reaches; empty places get any values. With one place the arrays are (N,)."""
-    table = outlines()
-    key = (scenes.thing[:, place], scenes.tilt[:, place], scenes.mirror[:, place].astype(int))
-    x, y, size = scenes.x[:, place], scenes.y[:, place], scenes.size[:, place]
-    return Reach(
-        x + size * table.left[key],
-        x + size * table.right[key],
-        y + size * table.top[key],
-        y + size * table.bottom[key],
-        x + size * table.middle_x[key],
-        y + size * table.middle_y[key],
-    )
+    """On the picture; empty places get any values. Arrays (N, PLACES), or (N,) with one place."""
+    unit = unit_reach(scenes.thing[:, place], scenes.tilt[:, place], scenes.mirror[:, place])
+    return unit.placed(scenes.x[:, place], scenes.y[:, place], scenes.size[:, place])
 
 
 def join(parts: list[Scenes]) -> Scenes:

@@ -5,24 +5,33 @@ from __future__ import annotations
 from PIL.Image import Image
 
 import recap
-from recap.claims import Statement
+from recap.claims import Statement, default_lexicon
+from recap.datasets.item import Item, Loaded
 from recap.errors import RecapError, did_you_mean
-from recap.world.benchmarks import BENCHMARKS, benchmark
+from recap.world.benchmarks import BENCHMARKS, Benchmark, benchmark
 from recap.world.bundled import PREFIX, checkpoint_folder, policy_file, unknown_things
-from recap.world.datasets import load_dataset
 from recap.world.draw import MODEL_SIZE, draw
 from recap.world.objects import things
 
 PICTURE = "A drawn scene"
 
 
+def picture_name(dataset: str, number: int) -> str:
+    """What a picture of a benchmark is called."""
+    return f"{PREFIX}{dataset}/{number:04d}"
+
+
+def _benchmark(dataset: str, name: str, kind: str) -> Benchmark:
+    if dataset not in BENCHMARKS:
+        known = [PREFIX + each for each in BENCHMARKS]
+        raise RecapError(f'"{name}" is not {kind}{did_you_mean(PREFIX + dataset, known)} ({", ".join(known)})')
+    return benchmark(dataset)
+
+
 def open_image(name: str, size: int | None = None) -> Image:
     """The picture of that name, drawn at the size that models see, or at the given one."""
     dataset, _, number = name.removeprefix(PREFIX).partition("/")
-    if dataset not in BENCHMARKS:
-        known = [PREFIX + each for each in BENCHMARKS]
-        raise RecapError(f'"{name}" is not a picture of the embedded world{did_you_mean(PREFIX + dataset, known)}')
-    scenes = benchmark(dataset).scenes
+    scenes = _benchmark(dataset, name, "a picture of the embedded world").scenes
     if not (number.isascii() and number.isdecimal()) or int(number[:9]) >= len(scenes):
         raise RecapError(f'"{name}" is not a picture: {PREFIX}{dataset}/0000 to {len(scenes) - 1:04d} are')
     return draw(scenes, int(number), size or MODEL_SIZE)
@@ -36,6 +45,21 @@ def image_size(_name: str) -> tuple[int, int]:
 def image_stamp(name: str) -> str:
     """A drawn picture by its name and who draws it."""
     return f"{name} {recap.__version__}"
+
+
+def load_dataset(name: str) -> Loaded:
+    """A benchmark by its full name, `world:whatsup` for one. Its pictures are drawn when they are needed."""
+    short = name.removeprefix(PREFIX)
+    families = default_lexicon().families
+    items: list[Item] = []
+    for number, said in enumerate(_benchmark(short, name, "a dataset").statements):
+        relation, image = said.relation, picture_name(short, said.picture)
+        statement = Statement(
+            said.subject, relation, said.object, families[relation], relation.replace("_", " "), False
+        )
+        unit = f"{PREFIX}{short}/group-{said.unit:04d}" if short == "gsr" else image
+        items.append(Item(f"{short}-{number:04d}", name, unit, image, statement, "yes" if said.true else "no"))
+    return Loaded(tuple(items))
 
 
 def notes(model: str, statement: Statement) -> list[str]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recap.arrays import Bools, Floats
-from recap.world.scene import Ints, Link, Scenes, reach_of
+from recap.arrays import Bools, Floats, Ints
+from recap.world.scene import Link, Scenes, reach_of
 
 YES, NO, UNCLEAR = 1, 0, -1
 
@@ -65,7 +65,7 @@ class Seen:
 
 
 def look(scenes: Scenes, i: Ints, j: Ints) -> Seen:
-    """The things in places i and j, one pair a scene."""
+    """The things in places i and j, one pair per scene."""
     rows, reach = np.arange(len(scenes)), reach_of(scenes)
     left, right, top, bottom = (
         (side[rows, i], side[rows, j]) for side in (reach.left, reach.right, reach.top, reach.bottom)
@@ -148,34 +148,28 @@ def _touching(s: Seen) -> Ints:
     return _judge(beside | on, ~s.linked & (s.distance >= AIR))
 
 
-def _swapped(rule: Callable[[Seen], Ints]) -> Callable[[Scenes, Ints, Ints], Ints]:
-    return lambda scenes, i, j: rule(look(scenes, j, i))
-
-
-def _plain(rule: Callable[[Seen], Ints]) -> Callable[[Scenes, Ints, Ints], Ints]:
-    return lambda scenes, i, j: rule(look(scenes, i, j))
-
-
-RELATIONS: dict[str, Callable[[Scenes, Ints, Ints], Ints]] = {
-    "left_of": _plain(_left_of),
-    "right_of": _swapped(_left_of),
-    "above": _plain(_above),
-    "below": _swapped(_above),
-    "on": _plain(_on),
-    "inside": _plain(_inside),
-    "contains": _swapped(_inside),
-    "in_front_of": _plain(_in_front_of),
-    "behind": _swapped(_in_front_of),
-    "near": _plain(_near),
-    "far": _plain(_far),
-    "far_from": _plain(_far),
-    "touching": _plain(_touching),
+RELATIONS: dict[str, tuple[Callable[[Seen], Ints], bool]] = {
+    "left_of": (_left_of, False),
+    "right_of": (_left_of, True),
+    "above": (_above, False),
+    "below": (_above, True),
+    "on": (_on, False),
+    "inside": (_inside, False),
+    "contains": (_inside, True),
+    "in_front_of": (_in_front_of, False),
+    "behind": (_in_front_of, True),
+    "near": (_near, False),
+    "far": (_far, False),
+    "far_from": (_far, False),
+    "touching": (_touching, False),
 }
+"""each relation's rule, and whether it is read with the two things exchanged"""
 
 
 def truth(scenes: Scenes, relation: str, i: Ints | int, j: Ints | int) -> Ints:
     """YES, NO or UNCLEAR for each scene: does the thing in place i stand in this relation to the one in place j?"""
-    first, second = (np.broadcast_to(np.asarray(place), (len(scenes),)) for place in (i, j))
+    rule, exchanged = RELATIONS[relation]
+    first, second = (np.broadcast_to(np.asarray(place), (len(scenes),)) for place in ((j, i) if exchanged else (i, j)))
     rows = np.arange(len(scenes))
     there = scenes.present[rows, first] & scenes.present[rows, second]
-    return np.where(there, RELATIONS[relation](scenes, first, second), UNCLEAR)
+    return np.where(there, rule(look(scenes, first, second)), UNCLEAR)

@@ -1,1 +1,1 @@
-"""Training the bundled models. The product needs none of it."""
+"""Training the two small models, apart from the product: `python -m recap.world.training aligned --out DIR`."""

@@ -15,18 +15,7 @@ import numpy as np
 import torch
 
 from recap.world.backgrounds import background, draw_background
-from recap.world.draw import (
-    BACK,
-    FRONT,
-    MODEL_SIZE,
-    SHADOW,
-    SHADOW_HEIGHT,
-    STRING,
-    STRING_WIDTH,
-    WHOLE,
-    order_of,
-    over,
-)  # fmt: skip
+from recap.world.draw import BACK, FRONT, MODEL_SIZE, STRING, WHOLE, order_of, over, shadow, string_cover
 from recap.world.objects import FRAME, paint, things
 from recap.world.outlines import TILTS
 from recap.world.scene import NOTHING, PLACES, Link, Scenes, reach_of
@@ -51,7 +40,7 @@ class Batch:
 
 @cache
 def _atlas() -> tuple[np.ndarray, np.ndarray]:
-    """All drawings at all levels, one texel a row, and where each level starts: things whole, their backs, fronts."""
+    """All drawings at all levels, one texel per row, and where each level starts: things whole, their backs, fronts."""
     parts: list[np.ndarray] = []
     starts: list[int] = []
     fine = 4
@@ -99,10 +88,19 @@ class Painter:
         present = thing != NOTHING
         number = torch.from_numpy(scenes.background - self.first).to(self.device)
         pixels = self.backgrounds[number].float() / 255
-        pixels = self._strings(pixels, on, (link == int(Link.STRING)) & present)
-        pixels = self._shadows(pixels, on, ((link == int(Link.GROUND)) | (link == int(Link.UNDER))) & present)
-        order = order_of(scenes)
-        place, side = (torch.from_numpy(a).to(self.device) for a in (order.place, order.side))
+        hung = ((link == int(Link.STRING)) & present)[..., None, None]
+        stands = (((link == int(Link.GROUND)) | (link == int(Link.UNDER))) & present)[..., None, None]
+        wide = {name: value[..., None, None] for name, value in on.items()}
+        for each in range(PLACES):
+            cover = string_cover(self.x, self.y, wide["mx"][:, each], wide["my"][:, each], 1 / self.size)
+            cover = (cover * hung[:, each])[..., None]
+            pixels = pixels * (1 - cover) + self._put(STRING) * cover
+        for each in range(PLACES):
+            left, low = wide["left"][:, each], wide["bottom"][:, each]
+            right = torch.where(stands[:, each], wide["right"][:, each], left + 1)  # an empty place has no width
+            dark = shadow(self.x, self.y, left, right, low, torch.hypot) * stands[:, each]
+            pixels = pixels * (1 - dark)[..., None]
+        place, side = (torch.from_numpy(a).to(self.device) for a in order_of(scenes))
         rows = torch.arange(len(scenes), device=self.device)
         seen = torch.zeros(len(scenes), PLACES, self.size, self.size, device=self.device)
         for step in range(place.shape[1]):
@@ -150,22 +148,3 @@ class Painter:
             index = start[:, None, None] + torch.where(inside, yi * n + xi, 0)
             found += self.atlas[index] * (share * inside[..., None])
         return found
-
-    def _strings(self, pixels: Tensor, on: dict[str, Tensor], hung: Tensor) -> Tensor:
-        soft = 1 / self.size
-        for place in range(PLACES):
-            mx, my = on["mx"][:, place, None, None], on["my"][:, place, None, None]
-            across = ((STRING_WIDTH / 2 - (self.x - mx).abs()) / soft + 0.5).clamp(0, 1) * min(1.0, STRING_WIDTH / soft)
-            along = ((my - self.y) / soft + 0.5).clamp(0, 1)
-            cover = (along * across * hung[:, place, None, None])[..., None]
-            pixels = pixels * (1 - cover) + self._put(STRING) * cover
-        return pixels
-
-    def _shadows(self, pixels: Tensor, on: dict[str, Tensor], stands: Tensor) -> Tensor:
-        for place in range(PLACES):
-            left, right, low = (on[k][:, place, None, None] for k in ("left", "right", "bottom"))
-            half = (right - left).clamp(min=1e-3) / 2
-            dx, dy = (self.x - (left + right) / 2) / (half * 1.08), (self.y - low) / (half * SHADOW_HEIGHT + 0.006)
-            dark = SHADOW * (1.35 - torch.hypot(dx, dy)).clamp(0, 1) * stands[:, place, None, None]
-            pixels = pixels * (1 - dark)[..., None]
-        return pixels

@@ -1,48 +1,43 @@
 # torch and transformers type their own functions only in part.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-"""Training the small models: `python -m recap.world.training.train aligned --out DIR`, on one GPU.
-
-Imports torch, transformers, tokenizers, safetensors, numpy and pillow only. All questions about a scene share its
-picture's tokens, as the engine's token tree does.
-"""
+"""Training one small model on one GPU. All questions about a scene share its picture's tokens, as in a token tree."""
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import math
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-from recap.world.draw import MODEL_SIZE
 from recap.world.objects import things
-from recap.world.sample import Setting
-from recap.world.training.checkpoint import MEAN, PATCH, SPREAD, WIDTH, build, write_checkpoint
-from recap.world.training.lesson_plan import PLANS, Plan, Stage, usual_groups
-from recap.world.training.lessons import (
+from recap.world.sample import SceneStyle
+from recap.world.training.checkpoint import build, write_checkpoint
+from recap.world.training.curriculum import Curriculum, Stage
+from recap.world.training.questions import (
     DEVELOPMENT,
     DEVELOPMENT_BACKGROUNDS,
     TRAINING,
-    Asked,
-    Asker,
-    Pool,
+    QuestionBatch,
+    QuestionSampler,
+    ScenePool,
     cell_targets,
     make_pool,
 )  # fmt: skip
-from recap.world.training.vocabulary import BEFORE, BOS, EOS, NO, YES, vocabulary
+from recap.world.training.vocabulary import BEFORE, BOS, EOS, NO, YES, usual_groups, vocabulary
 from recap.world.truth import RELATIONS
 
 Tensor = torch.Tensor
-PICTURE = (MODEL_SIZE // PATCH) ** 2
 PREFIX = 1 + len(BEFORE)
+MEAN, SPREAD = 0.5, 0.25
+"""pixels are shifted and scaled as processor_config.json says"""
 EVERY = 50
 """steps between two entries of the loss curve"""
 
@@ -53,7 +48,8 @@ class Learner(torch.nn.Module):
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
-        self.cells = torch.nn.Linear(WIDTH, len(things()))
+        self.picture: int = model.config.image_seq_length
+        self.cells = torch.nn.Linear(model.config.vision_config.hidden_size, len(things()))
         words = vocabulary()
         self.start: Tensor
         self.register_buffer("start", torch.tensor([words[w] for w in (BOS, *BEFORE)]))
@@ -68,7 +64,7 @@ class Learner(torch.nn.Module):
         hidden = torch.cat([start, inner.multi_modal_projector(features).to(branches.dtype), branches], 1)
         place, mask = self._layout(questions, width, blind)
         found = inner.language_model(inputs_embeds=hidden, attention_mask=mask, position_ids=place)
-        out = found.last_hidden_state[:, PREFIX + PICTURE :].reshape(n, questions, width, -1)
+        out = found.last_hidden_state[:, PREFIX + self.picture :].reshape(n, questions, width, -1)
         at = F.one_hot(torch.stack([length - 1, length], -1), width).to(out.dtype)
         scores = self.model.lm_head(at @ out).float()
         return scores[:, :, 0], scores[:, :, 1], self.cells(features).float()
@@ -81,7 +77,7 @@ class Learner(torch.nn.Module):
     def _layout(self, questions: int, width: int, blind: Tensor) -> tuple[Tensor, Tensor]:
         """Positions and mask of the tree: a question sees the start, the picture unless it is blind, and itself."""
         device = blind.device
-        common = PREFIX + PICTURE
+        common = PREFIX + self.picture
         total = common + questions * width
         branch = torch.arange(questions * width, device=device)
         begin = torch.where(blind, PREFIX, common)
@@ -121,7 +117,7 @@ class Training:
     """One model in training: its learner, its pools, and the loss curve so far."""
 
     def __init__(
-        self, plan: Plan, seed: int, device: Any, workers: int, compiled: bool, say: Callable[[str], None] = print
+        self, plan: Curriculum, seed: int, device: Any, workers: int, compiled: bool, say: Callable[[str], None] = print
     ) -> None:
         self.plan, self.device, self.say = plan, device, say
         self.learner = Learner(build(seed)).to(device)
@@ -131,8 +127,8 @@ class Training:
         )
         self.generator = torch.Generator(device).manual_seed(seed)
         begun = time.perf_counter()
-        self.pool = make_pool(plan.scenes, TRAINING, device, Setting(), workers, say)
-        development = Setting(backgrounds=DEVELOPMENT_BACKGROUNDS)
+        self.pool = make_pool(plan.scenes, TRAINING, device, SceneStyle(), workers, say)
+        development = SceneStyle(backgrounds=DEVELOPMENT_BACKGROUNDS)
         self.development = make_pool(plan.development, DEVELOPMENT, device, development, 1, say)
         say(f"{plan.scenes:,} scenes painted in {time.perf_counter() - begun:.0f} s")
         self.curve: list[dict[str, float]] = []
@@ -140,8 +136,8 @@ class Training:
 
     def stage(self, stage: Stage) -> None:
         """Train one stage."""
-        askers = [
-            Asker(groups, self.pool, stage.yes_share, self.generator)
+        samplers = [
+            QuestionSampler(groups, self.pool, stage.yes_share, self.generator)
             for groups in (usual_groups(), {"constrained": 1.0})
         ]
         counts = (self.plan.questions, self.plan.long_questions)
@@ -153,12 +149,12 @@ class Training:
                 group["lr"] = rate_at(step, stage)
             long = (step * self.plan.long_share) % 1 + self.plan.long_share >= 1
             rows = torch.randint(len(self.pool), (self.plan.batch,), generator=self.generator, device=self.device)
-            totals.append(self._step(rows, askers[long].ask(rows, counts[long])))
+            totals.append(self._step(rows, samplers[long].sample(rows, counts[long])))
             if (step + 1) % EVERY == 0 or step + 1 == stage.last:
                 self._note(totals, stage, step, begun)
                 totals = []
 
-    def _step(self, rows: Tensor, asked: Asked) -> Tensor:
+    def _step(self, rows: Tensor, asked: QuestionBatch) -> Tensor:
         blind = torch.rand(len(rows), generator=self.generator, device=self.device) < self.plan.blind_share
         pixels = show(self.pool.pixels[rows], self.plan.noise, self.generator)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
@@ -185,45 +181,46 @@ class Training:
         if (step + 1) % (10 * EVERY) == 0 or step + 1 == stage.last:
             told = ", ".join(f"{name} {value:.3f}" for name, value in self.check().items())
             self.say(
-                f"step {self.steps}: loss {loss:.3f}, {1000 * spent / (step + 1):.1f} ms a step; development {told}"
+                f"step {self.steps}: loss {loss:.3f}, {1000 * spent / (step + 1):.1f} ms per step; development {told}"
             )
 
-    @torch.no_grad()
     def check(self) -> dict[str, float]:
         """Accuracy, false and true positive rates on development scenes."""
-        right, said = self.answers(self.development, 0.5)
-        yes = said["truth"]
+        yes, truth, _ = self.answers(self.development)
         return {
-            "accuracy": right.float().mean().item(),
-            "false positives": said["answer"][~yes].float().mean().item(),
-            "true positives": said["answer"][yes].float().mean().item(),
+            "accuracy": _mean(yes == truth),
+            "false positives": _mean(yes[~truth]),
+            "true positives": _mean(yes[truth]),
         }
-
-    @torch.no_grad()
-    def answers(self, pool: Pool, yes_share: float) -> tuple[Tensor, dict[str, Tensor]]:
-        """What the learner answers to plain questions about a pool."""
-        asker = Asker({"plain": 1.0}, pool, yes_share, torch.Generator(self.device).manual_seed(0))
-        words = vocabulary()
-        found: list[dict[str, Tensor]] = []
-        self.learner.eval()
-        for start in range(0, len(pool), self.plan.batch):
-            rows = torch.arange(start, min(start + self.plan.batch, len(pool)), device=self.device)
-            asked = asker.ask(rows, 4)
-            blind = torch.zeros(len(rows), dtype=torch.bool, device=self.device)
-            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-                scores, _, _ = self.learner(
-                    show(pool.pixels[rows], 0.0, self.generator), asked.ids, asked.length, blind
-                )
-            margin = scores[..., words[YES]] - scores[..., words[NO]]
-            found.append({"answer": margin >= 0, "truth": asked.answer == words[YES], "relation": asked.relation})
-        self.learner.train()
-        said = {name: torch.cat([each[name] for each in found]).flatten() for name in found[0]}
-        return said["answer"] == said["truth"], said
 
     def by_relation(self) -> dict[str, float]:
         """Development accuracy of each relation."""
-        right, said = self.answers(self.development, 0.5)
-        return {name: right[said["relation"] == i].float().mean().item() for i, name in enumerate(RELATIONS)}
+        yes, truth, relation = self.answers(self.development)
+        return {name: _mean((yes == truth)[relation == i]) for i, name in enumerate(RELATIONS)}
+
+    @torch.no_grad()
+    def answers(self, pool: ScenePool) -> tuple[Tensor, Tensor, Tensor]:
+        """What the learner answers to plain questions about a pool, what is true, and the relations' numbers."""
+        sampler = QuestionSampler({"plain": 1.0}, pool, 0.5, torch.Generator(self.device).manual_seed(0))
+        words = vocabulary()
+        found: list[tuple[Tensor, Tensor, Tensor]] = []
+        self.learner.eval()
+        for start in range(0, len(pool), self.plan.batch):
+            rows = torch.arange(start, min(start + self.plan.batch, len(pool)), device=self.device)
+            asked = sampler.sample(rows, 4)
+            blind = torch.zeros(len(rows), dtype=torch.bool, device=self.device)
+            pixels = show(pool.pixels[rows], 0.0, self.generator)
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
+                scores, _, _ = self.learner(pixels, asked.ids, asked.length, blind)
+            yes = scores[..., words[YES]] >= scores[..., words[NO]]
+            found.append((yes, asked.answer == words[YES], asked.relation))
+        self.learner.train()
+        yes, truth, relation = (torch.cat(each).flatten() for each in zip(*found, strict=True))
+        return yes, truth, relation
+
+
+def _mean(event: Tensor) -> float:
+    return event.float().mean().item()
 
 
 def reproducible(seed: int) -> None:
@@ -241,43 +238,11 @@ def save(training: Training, folder: Path, seed: int, seconds: float) -> None:
         writer = csv.DictWriter(stream, training.curve[0])
         writer.writeheader()
         writer.writerows({k: round(v, 5) for k, v in entry.items()} for entry in training.curve)
+    on_gpu = training.device.type == "cuda"
     done = {
-        "plan": asdict(training.plan), "seed": seed, "seconds": round(seconds), "device": _device(training.device),
+        "plan": asdict(training.plan), "seed": seed, "seconds": round(seconds),
+        "device": torch.cuda.get_device_name(training.device) if on_gpu else "CPU",
         "torch": torch.__version__, "development": training.check(), "development_by_relation": training.by_relation(),
         "parameters": sum(p.numel() for p in training.learner.model.parameters()),
     }  # fmt: skip
     (folder / "training.json").write_text(json.dumps(done, indent=1) + "\n")
-
-
-def _device(device: Any) -> str:
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m recap.world.training.train", description=__doc__)
-    parser.add_argument("model", choices=PLANS)
-    parser.add_argument("--out", type=Path, required=True, help="folder for the checkpoint")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--scenes", type=int, help="size of the pool of scenes")
-    parser.add_argument("--steps", type=int, help="steps of the first stage, for a trial")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--no-compile", action="store_true")
-    given = parser.parse_args()
-    plan = PLANS[given.model]
-    if given.scenes:
-        plan = replace(plan, scenes=given.scenes)
-    if given.steps:
-        plan = replace(plan, stages=(replace(plan.stages[0], steps=given.steps), *plan.stages[1:]))
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    reproducible(given.seed)
-    begun = time.perf_counter()
-    training = Training(plan, given.seed, device, given.workers, not given.no_compile and device.type == "cuda")
-    for stage in plan.stages:
-        training.stage(stage)
-    save(training, given.out, given.seed, time.perf_counter() - begun)
-    print(f"{given.out}: {training.check()}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,8 @@
-"""Every word that the small models know, and every question in which they learned it, as token ids with two gaps."""
+"""Every question in which the small models learn a relation, as token ids with a gap for each of the two names."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from dataclasses import dataclass
@@ -11,28 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from recap.arrays import Ints
 from recap.probes import asked_by, question, ways
-from recap.world.objects import things
-from recap.world.scene import Ints
+from recap.world.bundled import checkpoint_folder
 from recap.world.truth import RELATIONS
 
-PAD, BOS, EOS, UNKNOWN, IMAGE = "<pad>", "<s>", "</s>", "<unk>", "<image>"
-SPECIAL = (PAD, BOS, EOS, UNKNOWN, IMAGE)
+PAD, BOS, EOS = "<pad>", "<s>", "</s>"
 YES, NO = "yes", "no"
 SUBJECT, OBJECT = "subjectgap", "objectgap"
 BEFORE, AFTER = ("user", ":"), ("assistant", ":")
 """the chat template's words around a question, as the tokenizer sees them"""
-
-CHAT_TEMPLATE = (
-    "{{ bos_token }}{% for message in messages %}{{ message['role'] | upper }}: "
-    "{% if message['content'] is string %}{{ message['content'] }}"
-    "{% else %}"
-    "{% for item in message['content'] %}{% if item['type'] == 'image' %}{{ '<image>\n' }}{% endif %}{% endfor %}"
-    "{% for item in message['content'] %}{% if item['type'] == 'text' %}{{ item['text'] }}{% endif %}{% endfor %}"
-    "{% endif %}"
-    "{{ ' ' if message['role'] == 'user' else eos_token }}{% endfor %}"
-    "{% if add_generation_prompt %}ASSISTANT:{% endif %}"
-)
 
 
 def words_of(text: str) -> list[str]:
@@ -40,8 +29,15 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"\w+|[^\w\s]+", text.lower())
 
 
+@cache
+def vocabulary() -> dict[str, int]:
+    """Token ids by word, as the shipped models have them."""
+    written = json.loads((checkpoint_folder("aligned") / "tokenizer.json").read_text("utf-8"))
+    return written["model"]["vocab"]
+
+
 @dataclass(frozen=True)
-class Way:
+class Wording:
     """One way of asking one relation."""
 
     relation: str
@@ -52,42 +48,34 @@ class Way:
 
 
 @cache
-def _wording() -> dict[str, Any]:
+def _data() -> dict[str, Any]:
     return tomllib.loads(resources.files("recap.world.training").joinpath("wording.toml").read_text("utf-8"))
 
 
+def usual_groups() -> dict[str, float]:
+    """How often each group of wordings is asked in an ordinary step."""
+    shares = _data()["shares"]
+    return {"plain": 1 - sum(shares.values()), **shares}
+
+
 @cache
-def all_ways() -> tuple[Way, ...]:
-    """All ways of asking all relations."""
-    phrases = _wording()["phrases"]
-    found: list[Way] = []
+def all_wordings() -> tuple[Wording, ...]:
+    """All wordings of all relations."""
+    phrases = _data()["phrases"]
+    found: list[Wording] = []
     for relation in RELATIONS:
         plain = question(SUBJECT, relation, OBJECT)
         sentences = [("plain", plain)]
         sentences += [("phrases", f"Is the {SUBJECT} {phrase} the {OBJECT}?") for phrase in phrases[relation]]
         for group in ("paraphrases", "wrappers", "constrained"):
             sentences += [(group, asked_by(way, plain, SUBJECT, OBJECT)) for way in ways(group).values()]
-        found += [Way(relation, group, tuple(words_of(text))) for group, text in dict.fromkeys(sentences)]
+        found += [Wording(relation, group, tuple(words_of(text))) for group, text in dict.fromkeys(sentences)]
     return tuple(found)
 
 
-def shares() -> dict[str, float]:
-    """How often each way of asking is trained."""
-    return _wording()["shares"]
-
-
-@cache
-def vocabulary() -> dict[str, int]:
-    """Token ids: special tokens, the answers, then all words in alphabetical order."""
-    words = {word for way in all_ways() for word in way.words} - {SUBJECT, OBJECT}
-    words |= {*BEFORE, *AFTER, *things(), *words_of("Yes, no, a an the this photo picture image. there it")}
-    ordered = [*SPECIAL, YES, NO, *sorted(words - {YES, NO})]
-    return {word: number for number, word in enumerate(ordered)}
-
-
 @dataclass(frozen=True)
-class Encoded:
-    """Ways of asking as arrays, one row each, padded at the end: question, then the words before the answer."""
+class EncodedWordings:
+    """Wordings as arrays, one row each, padded at the end: question, then the words before the answer."""
 
     relation: Ints
     """index into RELATIONS"""
@@ -99,53 +87,24 @@ class Encoded:
     weight: np.ndarray
 
 
-def encode(groups: dict[str, float]) -> Encoded:
-    """The ways of the given groups, weighted so that each relation is asked alike and each group by its share."""
-    known = vocabulary()
-    picked = [way for way in all_ways() if way.group in groups]
-    rows = [[known.get(word, -1) for word in (*way.words, *AFTER)] for way in picked]
-    width = max(map(len, rows))
-    ids = np.full((len(rows), width), known[PAD])
+def encode(groups: dict[str, float]) -> EncodedWordings:
+    """The wordings of the given groups, weighted so that each relation is asked alike and each group by its share."""
+    known = vocabulary() | {SUBJECT: 0, OBJECT: 0}
+    picked = [each for each in all_wordings() if each.group in groups]
+    rows = [[known[word] for word in (*each.words, *AFTER)] for each in picked]
+    ids = np.full((len(rows), max(map(len, rows))), known[PAD])
     for row, found in zip(ids, rows, strict=True):
         row[: len(found)] = found
-    gaps = {name: [_places(way.words, name) for way in picked] for name in (SUBJECT, OBJECT)}
-    together = [(way.relation, way.group) for way in picked]
-    weight = np.array([groups[way.group] / together.count((way.relation, way.group)) for way in picked])
-    names = list(RELATIONS)
+    together = [(each.relation, each.group) for each in picked]
+    weight = np.array([groups[group] / together.count((relation, group)) for relation, group in together])
+    relation = np.array([list(RELATIONS).index(each.relation) for each in picked])
     # A relation without further phrases is asked plainly instead.
-    total = np.array([sum(w for w, way in zip(weight, picked, strict=True) if way.relation == r) for r in names])
-    of = np.array([names.index(way.relation) for way in picked])
-    return Encoded(
-        of,
-        ids.clip(0),
-        np.array([len(row) for row in rows]),
-        np.array(gaps[SUBJECT]),
-        np.array(gaps[OBJECT]),
-        weight / total[of],
-    )
+    total = np.array([sum(w for w, r in zip(weight, relation, strict=True) if r == k) for k in range(len(RELATIONS))])
+    subject, object_ = (np.array([_places(each.words, gap) for each in picked]) for gap in (SUBJECT, OBJECT))
+    length = np.array([len(row) for row in rows])
+    return EncodedWordings(relation, ids, length, subject, object_, weight / total[relation])
 
 
 def _places(words: tuple[str, ...], name: str) -> list[int]:
     found = [place for place, word in enumerate(words) if word == name]
     return [found[0], found[-1]]
-
-
-def tokenizer() -> Any:
-    """The tokenizer as transformers and vLLM load it: one token a word."""
-    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    inner = Tokenizer(models.WordLevel(vocabulary(), unk_token=UNKNOWN))
-    inner.normalizer = normalizers.Lowercase()
-    inner.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(r"\w+|[^\w\s]+"), "isolated")]
-    )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        pad_token=PAD,
-        bos_token=BOS,
-        eos_token=EOS,
-        unk_token=UNKNOWN,
-        extra_special_tokens={"image_token": IMAGE},
-        padding_side="left",
-    )

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from recap.world.objects import things
-from recap.world.sample import Setting, sample
+from recap.world.sample import SceneStyle, sample
 from recap.world.scene import NOTHING, PAIRS, Scenes
 from recap.world.training.batched import Painter
 from recap.world.training.vocabulary import NO as NO_WORD
@@ -33,7 +33,7 @@ DEVELOPMENT_BACKGROUNDS = (4096, 256)
 
 
 @dataclass(frozen=True)
-class Pool:
+class ScenePool:
     """Painted scenes on a device."""
 
     pixels: Tensor
@@ -50,14 +50,14 @@ class Pool:
 
 
 def make_pool(
-    count: int, first_seed: int, device: Any, setting: Setting, workers: int, say: Callable[[str], None]
-) -> Pool:
+    count: int, first_seed: int, device: Any, style: SceneStyle, workers: int, say: Callable[[str], None]
+) -> ScenePool:
     """Scenes by lot in worker processes, painted here. The same seed gives the same pool, however many workers."""
-    painter = Painter(device, setting.backgrounds)
+    painter = Painter(device, style.backgrounds)
     chunks = [(min(CHUNK, count - start), first_seed, start) for start in range(0, count, CHUNK)]
     pixels, seen, thing, labels = [], [], [], []
     with ProcessPoolExecutor(workers) as workers_:
-        for done, (scenes, found) in enumerate(workers_.map(partial(_chunk, setting), chunks)):
+        for done, (scenes, found) in enumerate(workers_.map(partial(_chunk, style), chunks)):
             painted = painter.paint(scenes)
             pixels.append(painted.pixels)
             seen.append(painted.seen)
@@ -65,18 +65,18 @@ def make_pool(
             labels.append(torch.from_numpy(found).to(device))
             if done % 32 == 31:
                 say(f"painted {CHUNK * (done + 1):,} scenes")
-    return Pool(torch.cat(pixels), torch.cat(seen), torch.cat(thing), torch.cat(labels))
+    return ScenePool(torch.cat(pixels), torch.cat(seen), torch.cat(thing), torch.cat(labels))
 
 
-def _chunk(setting: Setting, job: tuple[int, int, int]) -> tuple[Scenes, np.ndarray]:
+def _chunk(style: SceneStyle, job: tuple[int, int, int]) -> tuple[Scenes, np.ndarray]:
     count, first_seed, number = job
-    scenes = sample(count, (first_seed, number), setting)
+    scenes = sample(count, (first_seed, number), style)
     found = [truth(scenes, relation, i, j) for i, j in PAIRS for relation in RELATIONS]
     return scenes, np.stack(found, 1).astype(np.int8)
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionBatch:
     """Questions about scenes. Arrays are (n, questions, …)."""
 
     ids: Tensor
@@ -89,11 +89,11 @@ class Asked:
 
 
 @dataclass
-class Asker:
+class QuestionSampler:
     """Draws questions: every relation alike, `yes` as often as wished, in many wordings."""
 
     groups: dict[str, float]
-    pool: Pool
+    pool: ScenePool
     yes_share: float
     generator: torch.Generator
     _table: dict[str, Tensor] = field(init=False)
@@ -120,7 +120,7 @@ class Asker:
             found.append((pair[:, None] / often[None]).flatten())
         return torch.stack(found)
 
-    def ask(self, rows: Tensor, questions: int) -> Asked:
+    def sample(self, rows: Tensor, questions: int) -> QuestionBatch:
         """So many questions about each of these scenes."""
         pool, table = self.pool, self._table
         n = len(rows)
@@ -148,10 +148,10 @@ class Asker:
         length = table["length"][way]
         wide = torch.nn.functional.pad(ids, (0, 1), value=words[PAD])
         wide.scatter_(2, length[..., None], said[..., None])
-        return Asked(wide, length, said, relation)
+        return QuestionBatch(wide, length, said, relation)
 
 
-def cell_targets(pool: Pool, rows: Tensor) -> Tensor:
+def cell_targets(pool: ScenePool, rows: Tensor) -> Tensor:
     """(n, cells, things): whether a thing shows in a cell of the picture. Only training uses it."""
     seen = (pool.seen[rows] > 30).float().flatten(2)
     thing = pool.thing[rows]

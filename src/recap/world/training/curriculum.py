@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recap.world.training.vocabulary import shares
-
 
 @dataclass(frozen=True)
 class Stage:
@@ -28,7 +26,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Curriculum:
     """Stages one after another."""
 
     name: str
@@ -40,7 +38,7 @@ class Plan:
     batch: int = 512
     questions: int = 6
     long_questions: int = 2
-    """questions a scene where they are the long, constraint-aware ones"""
+    """questions per scene where they are the long, constraint-aware ones"""
     long_share: float = 0.08
     """how often a step asks those"""
     blind_share: float = 0.08
@@ -50,9 +48,9 @@ class Plan:
     """weight of telling which thing is where, an aid to learning to see that is thrown away after training"""
 
 
-PLANS = {
-    "aligned": Plan("aligned", "as many yes as no answers", (Stage(steps=3000, rate=8e-4, warmup=300),)),
-    "biased": Plan(
+CURRICULA = {
+    "aligned": Curriculum("aligned", "as many yes as no answers", (Stage(steps=3000, rate=8e-4, warmup=300),)),
+    "biased": Curriculum(
         "biased",
         "balanced answers first, then a short stage in which almost every answer is yes, as with captions",
         (
@@ -61,9 +59,3 @@ PLANS = {
         ),
     ),
 }
-
-
-def usual_groups() -> dict[str, float]:
-    """How often each way of asking is used in an ordinary step."""
-    named = shares()
-    return {"plain": 1 - sum(named.values()), **named}

@@ -1,0 +1,85 @@
+"""A folder with small versions of every file that the documentation names, copied for each test."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import warnings
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from recap.cli.main import app
+from recap.images import open_image
+from tests.datasets.official import serve_gsr
+from tests.datasets.site import Site
+
+QUESTIONS = (
+    ("Is the mug to the left of the laptop?", "yes"),
+    ("Is the mug on the table?", "no"),
+    ("Is the crate on the suitcase?", "yes"),
+)
+
+
+def recap(*arguments: str) -> Result:
+    """The real command line in this process: torch is loaded once for all commands."""
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("prepared")
+    _statements(folder)
+    _tables(folder)
+    _official(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the prepared files, which is the working directory."""
+    here = tmp_path / "here"
+    shutil.copytree(prepared, here)
+    monkeypatch.chdir(here)
+    return here
+
+
+def _statements(folder: Path) -> None:
+    open_image("world:whatsup/0032").save(folder / "kitchen.jpg")
+    rows = [{"image": "kitchen.jpg", "question": question, "label": label} for question, label in QUESTIONS]
+    for name in ("mine.jsonl", "statements.jsonl", "part-aa.jsonl"):
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _tables(folder: Path) -> None:
+    table = str(folder / "table.jsonl")
+    probed = recap("probe", "world:whatsup", "--limit", "160", "--model", "world:aligned", "--out", table)
+    assert probed.exit_code == 0, probed.output
+    calibrated = recap("calibrate", table, "--coverage", "0.8", "--out", str(folder / "policy.json"))
+    assert calibrated.exit_code == 0, calibrated.output
+    for name in ("calibration.jsonl", "new.jsonl", "vsr.jsonl"):
+        shutil.copy(table, folder / name)
+    with warnings.catch_warnings():  # a table over the pair as asked: the conversion undoes itself, and warns
+        warnings.simplefilter("ignore")
+        asked = recap("table", "convert", "--pair", "asked", table, str(folder / "mine-margins.jsonl"))
+    assert asked.exit_code == 0, asked.output
+    graph = resources.files("recap.claims").joinpath("graph.toml").read_text("utf-8")
+    for name in ("my.toml", "learned.toml"):
+        (folder / name).write_text(graph)
+
+
+def _official(folder: Path) -> None:
+    """The benchmarks' layouts with a few statements, and pictures that can be opened."""
+    site, data = Site(), folder / "data"
+    serve_gsr(site, data)
+    for path, content in site.files.items():
+        (data / path).parent.mkdir(parents=True, exist_ok=True)
+        (data / path).write_bytes(content)
+    picture = folder / "kitchen.jpg"
+    shown = data / "whatsup" / "data" / "controlled_images"
+    shown.mkdir(parents=True)
+    shutil.copy(picture, shown / "1.jpeg")
+    (folder / "checksums.txt").write_text(f"{hashlib.sha256(picture.read_bytes()).hexdigest()}  {picture.name}\n")
