@@ -95,7 +95,7 @@ def _report(job: Job, gathered: Gathered, results: list[tuple[Experiment, Result
         suite=job.suite.name,
         command=job.command,
         date=today(),
-        experiments=results,
+        sections=[experiment.section(result) for experiment, result in results],
         provenance=told,
         examples=example_cards(gathered.study, job.data),
         titles=gathered.study.titles,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from recap.errors import RecapError
-from recap.evaluation.metrics import METRICS, measure
+from recap.evaluation.metrics import FOUR, METRICS, measure
 from recap.evaluation.result import Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
@@ -173,13 +173,12 @@ def _gains(table: MarginTable, names: Sequence[str], coverage: float, draws: int
     risks = {name: risk for name, risk in risks.items() if not np.isnan(risk).any()}
     drawn = resample_metrics(risks, table.yes, table.positive, table.units, coverage, draws)
     point = {name: measure(r, accept_lowest(r, coverage), table.yes, table.positive) for name, r in risks.items()}
-    sign = {"acc": 1, "hfpr": -1, "err_auc": 1, "hall_auc": 1}
     return {
         mode: {
             metric: interval(
                 s * (point[mode][metric] - point[BASELINE][metric]), s * (drawn[mode][metric] - drawn[BASELINE][metric])
             )
-            for metric, s in sign.items()
+            for metric, s in FOUR.items()
         }
         for mode in risks
         if mode != BASELINE

@@ -5,21 +5,16 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from datetime import date
-from pathlib import Path
 
 import numpy as np
 
 import recap
 from recap.errors import RecapError, did_you_mean
-from recap.evaluation.choices import Choices
-from recap.evaluation.result import Evaluation
 from recap.paper.collect import Gathered, Wanted
-from recap.paper.experiments import EXPERIMENTS, INPUTS, Experiment, Result, Setting, Study, Table
+from recap.paper.experiments import EXPERIMENTS, Experiment, Result, Study
 from recap.paper.suites import CONTROLLED, EXTERNAL, PRIMARY
 from recap.statistics import SEED
-from recap.table import MarginTable
 
 LIBRARIES = ("numpy", "scikit-learn", "torch", "transformers")
 
@@ -44,7 +39,7 @@ def chosen(names: Sequence[str] | None) -> list[Experiment]:
 
 def needed(experiments: Iterable[Experiment]) -> Wanted:
     """What must be probed for these: no more."""
-    needs = {need for each in experiments for need in INPUTS[each.name]}
+    needs = {need for each in experiments for need in each.reads.inputs}
     data = tuple(
         name
         for name in (*PRIMARY, EXTERNAL)
@@ -83,50 +78,6 @@ def provenance(study: Study, gathered: Gathered | None = None) -> dict[str, str]
     told["Relation graph"] = first.probed.graph.hash
     told["Versions"] = ", ".join([f"recap {recap.__version__}", f"Python {platform.python_version()}", *_libraries()])
     return told
-
-
-def table_study(table: MarginTable, measured: Evaluation) -> Study:
-    """A study of one table, as it was evaluated."""
-    model = table.model or "the model"
-    named = {row.dataset for row in table.rows if row.dataset}
-    data = named.pop() if len(named) == 1 else Path(table.source).name
-    setting = Setting(
-        model,
-        data,
-        table,
-        splits=measured.splits,
-        coverage=measured.coverage,
-        level=measured.level,
-        measured=measured,
-    )
-    grouped = data if len(Choices.of(setting.table)) else None
-    # People know a model by its name; which weights and settings exactly stands in the provenance.
-    titles = {model: model.partition("@")[0]}
-    return Study("table", (setting,), headline=(model,), primary=(data,), controlled=grouped, titles=titles)
-
-
-def restated(results: Sequence[tuple[Experiment, Result]], coverage: float) -> list[tuple[Experiment, Result]]:
-    """Results at a coverage that is not the paper's, under names that say so: Acc@90 instead of Acc@80."""
-    percent = f"{100 * coverage:g}"
-
-    def said(text: str) -> str:
-        return text.replace("@80", f"@{percent}").replace("80 %", f"{percent} %")
-
-    def table_at(table: Table) -> Table:
-        numbers = tuple(replace(n, metric=said(n.metric)) for n in table.numbers)
-        return replace(table, title=said(table.title), about=said(table.about), numbers=numbers)
-
-    return [
-        (
-            experiment,
-            replace(
-                result,
-                tables=tuple(table_at(table) for table in result.tables),
-                findings=tuple(said(each) for each in result.findings),
-            ),
-        )
-        for experiment, result in results
-    ]
 
 
 def today() -> str:

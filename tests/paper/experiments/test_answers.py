@@ -6,7 +6,9 @@ import math
 
 import pytest
 
-from recap.paper.experiments import answer_bias, class_coverage, direct_answer
+from recap.paper.experiments.deployment import class_coverage
+from recap.paper.experiments.evidence import answer_bias
+from recap.paper.experiments.evidence import direct_answer_stratified as direct_answer
 from tests.paper.experiments.small_studies import (
     ALWAYS_YES,
     by_hand,

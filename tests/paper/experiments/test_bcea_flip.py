@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from recap.paper.experiments import Result
-from recap.paper.experiments.bcea_flip import EXPERIMENT, METRICS
+from recap.paper.experiments.baselines.bcea_flip import EXPERIMENT
 from recap.policy import IMG, SELECTOR
 from tests import reference
 from tests.paper.experiments.by_loops import Rows, changed, held_out, one, sides
 from tests.tables import random_rows
+
+METRICS = ("coverage", "acc@80", "hfpr@80", "hall_auc")
 
 
 def _left_right(rows: Rows) -> Rows:

@@ -10,10 +10,10 @@ from sklearn.metrics import roc_auc_score
 from recap.evaluation.edges import learn_edges, retained
 from recap.evaluation.splits import is_calibration
 from recap.paper.experiments import Experiment, Result, Setting, Study
-from recap.paper.experiments import choice as choosing
-from recap.paper.experiments import graph_extension as extension
-from recap.paper.experiments import weight_calibration as weighting
-from recap.paper.experiments.grouped import fixed_split, grouped
+from recap.paper.experiments.choice_groups import fixed_split, grouped
+from recap.paper.experiments.evidence import choice as choosing
+from recap.paper.experiments.evidence import graph_extension as extension
+from recap.paper.experiments.evidence import weight_calibration as weighting
 from recap.paper.printed import printed
 from recap.risks import Margins
 from recap.table import MarginTable, Row
@@ -141,7 +141,7 @@ def test_the_image_margin_over_all_groups_with_draws_written_out() -> None:
     ranks = slow_ranks(s, slow_scores(s, SPLIT)["image-margin"], lambda _: True)
     place = {"model": "biased", "data": "whatsup", "method": "image-margin"}
     numbers = {
-        n.metric: n for t in chosen().tables if t.label == "text:choice" for n in t.numbers if n.model == "biased"
+        str(n.metric): n for t in chosen().tables if t.label == "text:choice" for n in t.numbers if n.model == "biased"
     }
     for metric, value in three(ranks).items():
         assert numbers[metric].value == pytest.approx(value)
@@ -165,7 +165,7 @@ def _truth(table: MarginTable, unit: str) -> str:
 
 def test_with_every_edge_validated_the_first_choice_is_the_image_margins() -> None:
     clear = study_of(setting("clear", "whatsup", simulate(ALIGNED, 300, 4), splits=2))
-    ((_, choices),), _ = grouped(clear)
+    ((_, choices),), _ = grouped(clear, clear.main())
     assert len(retained(learn_edges(choices))) == 22
     found = choosing.EXPERIMENT.run(clear)
     for metric in ("choice.acc", "choice.mrr", "choice.top2"):
@@ -212,7 +212,7 @@ def test_without_choice_groups_there_is_one_clear_line(experiment: Experiment) -
 def test_audits_with_learned_edges_are_what_loops_find(model: str, seed: int) -> None:
     s = groups().setting(model, "whatsup")
     assert s is not None
-    ((_, choices),), _ = grouped(study_of(s))
+    ((_, choices),), _ = grouped(study_of(s), [s])
     side = fixed_split(s) if seed == SPLIT else s.sides[seed]
     found = extension.audited(s, choices, side)
     manual = {("left_of", "right_of"), ("right_of", "left_of"), ("on", "below")}
@@ -229,9 +229,9 @@ def test_audits_with_learned_edges_are_what_loops_find(model: str, seed: int) ->
         held = [i for i, c in enumerate(calibrating) if not c]
         false = [bool(s.table.yes[i] and not s.table.positive[i]) for i in held]
         negatives = [i for i in held if risk[i] <= threshold and not s.table.positive[i]]
-        assert found[method].shares["hall_auc"] == pytest.approx(roc_auc_score(false, [risk[i] for i in held]))
-        assert found[method].shares["hfpr@80"] == pytest.approx(np.mean([s.table.yes[i] for i in negatives]))
-        assert found[method].counts == {"edges": len(edges), "edges_outside": len(edges - manual)}
+        assert found[method].metrics["hall_auc"] == pytest.approx(roc_auc_score(false, [risk[i] for i in held]))
+        assert found[method].metrics["hfpr"] == pytest.approx(np.mean([s.table.yes[i] for i in negatives]))
+        assert (found[method].edges, found[method].outside) == (len(edges), len(edges - manual))
 
 
 def test_edges_that_the_graph_has_already_change_nothing() -> None:
@@ -249,7 +249,7 @@ def test_edges_that_the_graph_has_already_change_nothing() -> None:
     found = extension.EXPERIMENT.run(study_of(setting("m", "gsr", table_of(*pairs))))
     for table in found.tables:
         one, other = (
-            {n.metric: (n.value, n.spread) for n in table.numbers if n.method == method}
+            {str(n.metric): (n.value, n.spread) for n in table.numbers if n.method == method}
             for method in ("manual-graph", "validated-graph")
         )
         assert one == other

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recap.paper.experiments.competitive_no import EXPERIMENT, METRICS
+from recap.paper.experiments.baselines.competitive_no import EXPERIMENT
 from tests import reference
 from tests.paper.experiments.by_loops import SPLITS, changed, held_out, one, risks, two_models
+from tests.paper.experiments.small_studies import METRICS
 from tests.tables import random_rows
 
 
@@ -56,7 +57,7 @@ def _no_means_no_claim(row: dict[str, Any]) -> None:
 
 def test_where_no_claim_competes_nothing_changes() -> None:
     result = EXPERIMENT.run(one(changed(random_rows(4, 60), _no_means_no_claim)).study)
-    changes = [n for n in result.tables[0].numbers if n.metric.startswith("change.")]
+    changes = [n for n in result.tables[0].numbers if n.metric.difference == "change"]
     assert [n.value for n in changes] == [0.0] * len(METRICS)
     place: dict[str, Any] = {"model": "model", "data": "whatsup", "method": "recap-img"}
     assert result.number("own:competitive-no", "jointly_positive", **place) == 0

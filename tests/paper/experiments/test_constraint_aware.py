@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from recap.paper.experiments.constraint_aware import EXPERIMENT, METHODS, METRICS
+from recap.paper.experiments.baselines.constraint_aware import EXPERIMENT, METHODS
 from tests import reference
 from tests.paper.experiments.by_loops import answered_by_margin, changed, one, pooled, risks, two_models
+from tests.paper.experiments.small_studies import METRICS
 from tests.tables import random_rows
 
 TEXT = "text:constraint-aware"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recap.paper.experiments import Result
-from recap.paper.experiments.eligibility import EXPERIMENT, in_mode, utility
+from recap.paper.experiments.deployment.eligibility import EXPERIMENT, in_mode, utility
 from recap.policy import IMG, SELECTOR, calibrate, confidence_gate
 from tests import reference
 from tests.paper.experiments.by_loops import (

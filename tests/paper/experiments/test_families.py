@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from recap.paper.experiments import family_breakdown, family_transfer
+from recap.paper.experiments.evidence import family_breakdown
+from recap.paper.experiments.transfer import family_transfer
 from recap.policy import calibrate_table, decide
 from recap.table import MarginTable
 from tests.paper.experiments.small_studies import by_hand, echo, pooled_slowly, setting, simulated, study_of
@@ -18,7 +19,7 @@ TRANSFER, BREAKDOWN = "family-transfer-main", "text:family-breakdown"
 def test_transfer_is_what_calibrating_and_deciding_on_separate_tables_gives() -> None:
     study = simulated()
     found = family_transfer.EXPERIMENT.run(study)
-    for s in study.on_controlled():
+    for s in study.of(study.headline, ("whatsup",)):
         at = {"model": s.model, "data": s.data}
         assert list(s.families) == ["left_right", "vertical", "depth"]
         for family, rows in s.families.items():
@@ -38,7 +39,7 @@ def test_transfer_is_what_calibrating_and_deciding_on_separate_tables_gives() ->
 
 
 def test_labels_of_the_family_left_out_play_no_part_in_its_policy() -> None:
-    s = simulated().on_controlled()[0]
+    s = simulated().of(("aligned",), ("whatsup",))[0]
     family = np.array(s.probed.families) == "depth"
     rows = tuple(
         row.model_copy(update={"label": "no" if row.label == "yes" else "yes"}) if here else row

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from recap.paper.experiments.graph_sensitivity import EXPERIMENT, METRICS
+from recap.paper.experiments.evidence.graph_sensitivity import EXPERIMENT
 from tests import reference
 from tests.paper.experiments.by_loops import Rows, changed, one, pooled, risks, two_models
+from tests.paper.experiments.small_studies import METRICS
 from tests.tables import random_rows
 
 TABLE = "supp-graph-sensitivity"

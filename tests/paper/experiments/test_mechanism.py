@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from recap.paper.experiments.mechanism import EXPERIMENT, STEPS
+from recap.paper.experiments.evidence.mechanism import EXPERIMENT, STEPS
 from tests.paper.experiments.by_loops import changed, one, risks, two_models
 from tests.reference import auc, is_hallucination
 from tests.tables import random_rows

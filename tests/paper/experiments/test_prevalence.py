@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from sklearn.metrics import average_precision_score
 
-from recap.paper.experiments.prevalence import EXPERIMENT
+from recap.paper.experiments.deployment.prevalence import EXPERIMENT
 from tests import reference
 from tests.paper.experiments.by_loops import risks, two_models
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from recap.paper.experiments.text_calibration import EXPERIMENT
+from recap.paper.experiments.evidence.text_calibration import EXPERIMENT
 from tests.paper.experiments.by_loops import changed, one, pooled, risks, two_models
 from tests.reference import is_hallucination
 from tests.tables import random_rows

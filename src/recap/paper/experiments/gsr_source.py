@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from recap.arrays import Bools
 from recap.evaluation import metrics
-from recap.paper.experiments.allowing import allowing
-from recap.paper.experiments.study import Setting, Study
+from recap.paper.experiments.experiment import Reads
+from recap.paper.experiments.study import Setting, Study, allowing
 from recap.policy import CONFIDENCE, IMG, SELECTOR, Policy, Scores, calibrate
 from recap.report.result import LackingError
 from recap.statistics import coverage_threshold
@@ -50,24 +51,25 @@ class Source:
         ]
 
 
-def targets(study: Study) -> tuple[list[tuple[Setting, list[Setting]]], tuple[str, ...]]:
-    """The headline models on the external benchmark, each with what it was probed on besides; and what is missing."""
+def _external(study: Study) -> Iterable[tuple[str, str]]:
     if study.external is None:
         raise LackingError("an external benchmark to transfer to")
-    settings, missing = allowing(study.of(study.headline, (study.external,)), CONFIDENCE, IMG)
-    missing += study.absent(study.headline, (study.external,))
-    found: list[tuple[Setting, list[Setting]]] = []
+    return product(study.headline, (study.external,))
+
+
+EXTERNAL = Reads(("primary", "external"), _external, several=True)
+
+
+def targets(study: Study, settings: Sequence[Setting]) -> tuple[list[tuple[Setting, list[Setting]]], tuple[str, ...]]:
+    """Models on the external benchmark, each with what it was probed on besides; and what is missing of that."""
+    transfers: list[tuple[Setting, list[Setting]]] = []
+    missing: tuple[str, ...] = ()
     for target in settings:
-        missing += study.absent((target.model,), study.primary)
-        try:
-            sources, lacking = allowing(study.of((target.model,), study.primary), CONFIDENCE, IMG)
-            found.append((target, sources))
-            missing += lacking
-        except LackingError as error:
-            missing += (str(error),)
-    if not found:
-        raise LackingError("; ".join(dict.fromkeys(missing)))
-    return found, tuple(dict.fromkeys(missing))
+        sources, lacking = allowing(study.of((target.model,), study.primary), (CONFIDENCE, IMG))
+        missing += study.absent(product((target.model,), study.primary)) + lacking
+        if sources:
+            transfers.append((target, sources))
+    return transfers, missing
 
 
 def calibrate_source(sources: Sequence[Setting]) -> Source:

@@ -1,0 +1,57 @@
+"""Whom one threshold covers: true and false statements at the same global coverage (supplement, text)."""
+
+from __future__ import annotations
+
+import math
+
+from recap.evaluation.protocol import DEPLOYED
+from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.study import Setting, Study
+from recap.policy import CONFIDENCE
+from recap.report.result import Result, Sheet
+
+LABELS = {"coverage_yes": "true", "coverage_no": "false"}
+SMALL = 2.1
+"""points that the paper's ten quiet cells stay within"""
+
+
+def measure(study: Study, settings: list[Setting]) -> Result:
+    """The share accepted among true and among false statements, and what the policy changes in it."""
+    sheet = Sheet(
+        "text:class-coverage",
+        "Acceptance among true and among false statements",
+        f"Pooled over all units at exact {study.percent} coverage, one threshold for both labels; "
+        "RECAP in the mode that most splits chose. Percent.",
+    )
+    changes: dict[str, float] = {}
+    for s in settings:
+        before, after = (s.pooled(method) for method in (CONFIDENCE, DEPLOYED))
+        sheet.put(s, CONFIDENCE, before, LABELS)
+        sheet.put(s, DEPLOYED, after, LABELS)
+        change = {name: after[name] - before[name] for name in LABELS}
+        sheet.put(s, DEPLOYED, change, difference="change")
+        for name, label in LABELS.items():
+            if not math.isnan(change[name]):
+                changes[f"{label} statements of {study.name(s)}"] = 100 * change[name]
+    return Result((sheet.table,), _findings(changes))
+
+
+def _findings(changes: dict[str, float]) -> tuple[str, ...]:
+    if not changes:
+        return ()
+    # The paper counts what it prints: one decimal.
+    small = sum(round(abs(change), 1) <= SMALL for change in changes.values())
+    where = max(changes, key=lambda cell: abs(changes[cell]))
+    return (
+        f"From confidence to the deployed policy, {small} of {len(changes)} model–data–label cells change their "
+        f"coverage by at most {SMALL} points; the largest change is {changes[where]:+.1f} points, for {where}.",
+    )
+
+
+EXPERIMENT = Experiment(
+    "class-coverage",
+    "Coverage of each label",
+    "One threshold serves true and false statements: does RECAP reach its H-FPR by accepting fewer of one label?",
+    ("text:class-coverage",),
+    measure,
+)
