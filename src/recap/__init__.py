@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recap.claims import Claim, Graph, Statement, load_graph, parse
     from recap.errors import RecapError
     from recap.evaluation import Evaluation, evaluate
+    from recap.paper.reproduce import reproduce
     from recap.policy import Decision, Policy, calibrate_table, decide, load_policy, save_policy
     from recap.probes import Plan, Probe, View, plan_probes
     from recap.risks import RISKS, compute_risk
@@ -48,6 +49,7 @@ _PUBLIC = {
     "plan_probes": "recap.probes",
     "read_table": "recap.table",
     "replay": "recap.audit",
+    "reproduce": "recap.paper.reproduce",
     "save_policy": "recap.policy",
     "write_table": "recap.table",
 }
@@ -79,6 +81,7 @@ __all__ = [
     "plan_probes",
     "read_table",
     "replay",
+    "reproduce",
     "save_policy",
     "write_table",
 ]

@@ -39,7 +39,7 @@ def numbers(out: Path) -> dict[tuple[str, ...], Any]:
         (("--suite", "papr"), 'recap: "papr" is not a suite; did you mean "paper"? (world, paper)'),
         (("--only", "mechansm"), 'recap: "mechansm" is not an experiment; did you mean "mechanism"?'),
         (("--suite", "paper"), "recap: suite paper reads the benchmarks from a folder of yours: give --data DIR"),
-        (("--model", "qwen=x"), 'recap: --model qwen=x: "qwen" is not a model of this suite'),
+        (("--model", "qwen=x"), 'recap: "qwen" is not a model of suite world'),
         (("--model", "world:biased="), "recap: --model world:biased=: say where from"),
     ],
 )

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from recap.datasets import Item, load_dataset
-from recap.paper.collect import QUICK, some_units
+from recap.paper.collect import some_units
+from recap.paper.suites import PAPER
 from tests.models.tiny import build, picture
 
 CHECKPOINTS = {
@@ -51,7 +52,7 @@ def save_data(folder: Path, annotations: Path, *, quick: bool = False) -> Path:
     _save_gsr(folder / "gsr", annotations / "gsr" / "statements_without_images.jsonl")
     for name in ("vsr", "whatsup", "gsr"):
         items = load_dataset(name, folder / name).items
-        _save_pictures(folder / name, some_units(items, QUICK[name]) if quick else items)
+        _save_pictures(folder / name, some_units(items, PAPER.quick[name]) if quick else items)
     return folder
 
 

@@ -15,7 +15,7 @@ def load_model(name: str, **options: Any) -> LikelihoodModel:
     """The checkpoint, self-checked, or the server, tried. An option that does not belong to it is refused."""
     if not is_remote(name):
         require_local()
-    return load_any_model(name, say=notice, **options)
+    return load_any_model(name, **({"say": notice} | options))
 
 
 def require_local() -> None:

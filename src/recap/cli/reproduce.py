@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from recap.cli.options import Attention, Device, Dtype, Json, Plain
+
+if TYPE_CHECKING:
+    from recap.paper.experiments import Experiment
 
 
 def run(
@@ -64,31 +68,69 @@ def run(
              recap reproduce --only main-results mechanism
              recap reproduce --suite paper --data data --model qwen3-vl-8b=Qwen/Qwen3-VL-8B-Instruct
     """
-    from recap.cli.console import split_names
-    from recap.cli.reproducing import Job, list_experiments, reproduce
-    from recap.paper.reproduce import chosen
-    from recap.paper.suites import suite_named
+    from dataclasses import asdict
 
-    experiments = chosen(split_names(only, context.args))
+    from recap.cli.console import notice, print_json, split_names
+    from recap.cli.loading import load_model
+    from recap.paper.reproduce import chosen, reproduce
+
+    names = split_names(only, context.args)
     if list_:
-        list_experiments(experiments, json)
+        _list(chosen(names), json)
         return
-    command = ["recap reproduce", *(["--suite", suite] if suite != "world" else []), *(["--quick"] if quick else [])]
-    if only:
-        command += ["--only", *[each.name for each in experiments]]
-    reproduce(
-        Job(
-            suite=suite_named(suite),
-            experiments=experiments,
-            quick=quick,
-            out=out,
-            store=store or out / "margins.db",
-            data=data,
-            models=model or [],
-            loading={
-                "plain": plain, "compiled": compiled, "dtype": dtype, "device": device, "attention": attention,
-            },
-            command=" ".join(command),
-            json=json,
+    done = reproduce(
+        suite,
+        only=names,
+        quick=quick,
+        out=out,
+        store=store,
+        data=data,
+        models=_models(model or []),
+        say=notice,
+        load=load_model,
+        plain=plain,
+        compiled=compiled,
+        dtype=dtype,
+        device=device,
+        attention=attention,
+    )
+    if json:
+        print_json(asdict(done) | {"report": str(done.report)})
+        return
+    for finding in done.findings.get("main-results", []):
+        typer.echo(finding)
+    typer.echo(
+        f"{len(done.experiments)} experiments, {len(done.experiments) - len(done.missing)} of them complete; "
+        f"{done.probes['computed']:,} probes asked, {done.probes['from_store']:,} from the store; "
+        f"probing {done.seconds['probing']:.0f} s, statistics {done.seconds['statistics']:.0f} s"
+    )
+    for name, why in done.missing.items():
+        typer.echo(f"  {name} lacks: {'; '.join(why[:2])}{' …' if len(why) > 2 else ''}")
+    typer.echo(f"Report: {done.report}")
+
+
+def _models(options: list[str]) -> dict[str, str]:
+    """`--model KEY=NAME` as a mapping."""
+    from recap.errors import RecapError
+
+    names = dict(text.partition("=")[::2] for text in options)
+    for key, name in names.items():
+        if not name:
+            raise RecapError(f"--model {key}=: say where from, as {key}=FOLDER or {key}=HUB/NAME")
+    return names
+
+
+def _list(experiments: Sequence[Experiment], json: bool) -> None:
+    """What there is, with the paper's labels."""
+    from recap.cli.console import print_json
+
+    if json:
+        print_json(
+            [{"name": e.name, "title": e.title, "question": e.question, "labels": list(e.labels)} for e in experiments]
         )
-    )  # fmt: skip
+        return
+    for each in experiments:
+        typer.echo(f"{each.name:<26}{each.title}")
+        labels = [label.removeprefix("text:") for label in each.labels if label.removeprefix("text:") != each.name]
+        if labels:
+            typer.echo(f"{'':<26}makes {', '.join(dict.fromkeys(labels))}")

@@ -1,4 +1,4 @@
-"""Gathering what a suite's experiments need: every model is loaded once, and asked all its benchmarks' probes."""
+"""Collecting what a suite's experiments need: every model is loaded once, and asked all its benchmarks' probes."""
 
 from __future__ import annotations
 
@@ -21,19 +21,23 @@ from recap.probing import LocalEngine
 from recap.store import Store
 from recap.table import MarginTable
 
-QUICK = {"vsr": 4, "whatsup": 10, "gsr": 8}
-"""a quick run takes one unit in so many: enough that every split of every experiment can be calibrated"""
 PLAIN = "plain"
+QUICK_WORDINGS = 4
+"""a quick run asks one unit in so many of its own in other wordings"""
+REPROBED = ("img", "cal")
+"""the small probe sets that a part of the statements is asked alone, for the low-cost check"""
+REPROBED_UNITS = 24
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What of a suite is to be gathered."""
+class Selection:
+    """Which part of a suite is probed."""
 
     data: tuple[str, ...] = (*PRIMARY, EXTERNAL)
     further: bool = True
     """the scale and newer-architecture checkpoints too"""
     wrapped: bool = True
+    reprobed: bool = True
     quick: bool = False
     names: Mapping[str, str] = field(default_factory=dict[str, str])
     """checkpoint key → where to load it from, where that is not the usual place"""
@@ -42,7 +46,7 @@ class Wanted:
 
 
 @dataclass
-class Gathered:
+class Collection:
     """The study, and what should be known about how it came about."""
 
     study: Study
@@ -51,53 +55,47 @@ class Gathered:
     notes: list[str] = field(default_factory=list[str])
     """pictures that could not be shown, and the like"""
     computed: int = 0
-    found: int = 0
+    stored: int = 0
+    """probes that were found in the store"""
 
 
-Load = Callable[[str], LikelihoodModel]
+Load = Callable[[str, Checkpoint], LikelihoodModel]
+"""from where to load a checkpoint, and which it is"""
 Watch = Callable[[str], AbstractContextManager[Progress]]
+"""from a label to a progress bar"""
 
 
-def gather(
-    suite: Suite, wanted: Wanted, store: Store, load: Load, watch: Watch, say: Callable[[str], None]
-) -> Gathered:
-    """Probe what is wanted. A model or benchmark that cannot be had is noted with its reason, and the rest goes on."""
-    items, lacking = _benchmarks(suite, wanted)
-    gathered = Gathered(Study(suite.name, (), suite.headline, PRIMARY))
+def collect(
+    suite: Suite, selection: Selection, store: Store, load: Load, progress: Watch, say: Callable[[str], None]
+) -> Collection:
+    """Probe the selection. A model or benchmark that cannot be had is noted with its reason, and the rest goes on."""
+    items, lacking = _benchmarks(suite, selection)
+    collection = Collection(Study(suite.name, (), suite.headline, PRIMARY))
     settings: list[Setting] = []
     for checkpoint in suite.checkpoints:
-        if not wanted.further and checkpoint.key not in suite.headline:
-            continue
         asked = {data: items[data] for data in checkpoint.probes if data in items}
-        if not asked:
+        if not asked or (checkpoint.key not in suite.headline and not selection.further):
             continue
-        name = wanted.names.get(checkpoint.key, checkpoint.name)
+        name = selection.names.get(checkpoint.key, checkpoint.name)
         say(f"{checkpoint.title}: loading {name}")
         try:
-            model = load(name)
+            model = load(name, checkpoint)
         except RecapError as error:
             lacking |= {(checkpoint.key, data): f"the model cannot be loaded: {error}" for data in asked}
             say(f"{checkpoint.title}: {error}")
             continue
-        gathered.identities[checkpoint.key] = str(model.identity)
-        asking = _Asking(suite, wanted, checkpoint, model, store, watch, say, gathered)
+        collection.identities[checkpoint.key] = str(model.identity)
+        collector = _Collector(suite, selection, checkpoint, model, store, progress, say, collection)
         for data, statements in asked.items():
-            setting = asking.setting(data, statements)
+            setting = collector.setting(data, statements)
             if isinstance(setting, str):
                 lacking[checkpoint.key, data] = setting
             else:
                 settings.append(setting)
-        del model, asking  # the next one may need the memory
+        del model, collector  # the next one may need the memory
     if not settings:
         raise RecapError("; ".join(dict.fromkeys(lacking.values())) or f"nothing of suite {suite.name} was asked for")
-    gathered.study = study_of(suite, settings, lacking)
-    return gathered
-
-
-def study_of(suite: Suite, settings: Sequence[Setting], lacking: Mapping[tuple[str, str], str]) -> Study:
-    """The suite's study, with the parts that its settings allow."""
-    titles = {checkpoint.key: checkpoint.title for checkpoint in suite.checkpoints}
-    return Study(
+    collection.study = Study(
         suite.name,
         tuple(settings),
         headline=suite.headline,
@@ -106,25 +104,26 @@ def study_of(suite: Suite, settings: Sequence[Setting], lacking: Mapping[tuple[s
         external=EXTERNAL,
         scale=suite.scale,
         newer=suite.newer,
-        titles=titles | dict(suite.titles),
+        titles={checkpoint.key: checkpoint.title for checkpoint in suite.checkpoints} | dict(suite.titles),
         lacking=lacking,
     )
+    return collection
 
 
-def _benchmarks(suite: Suite, wanted: Wanted) -> tuple[dict[str, tuple[Item, ...]], dict[tuple[str, str], str]]:
+def _benchmarks(suite: Suite, selection: Selection) -> tuple[dict[str, tuple[Item, ...]], dict[tuple[str, str], str]]:
     items: dict[str, tuple[Item, ...]] = {}
     lacking: dict[tuple[str, str], str] = {}
-    for data in wanted.data:
+    for data in selection.data:
         try:
-            found = suite.items(data, wanted.root)
-            check_pictures(found)
-            items[data] = some_units(found, QUICK[data]) if wanted.quick else found
+            complete = suite.items(data, selection.root)
+            check_pictures(complete)
+            items[data] = some_units(complete, suite.quick[data]) if selection.quick else complete
         except RecapError as error:
             lacking |= {(checkpoint.key, data): str(error) for checkpoint in suite.checkpoints}
     return items, lacking
 
 
-def some_units(items: Sequence[Item], one_in: int) -> tuple[Item, ...]:
+def some_units(items: Sequence[Item], one_in: float) -> tuple[Item, ...]:
     """An even part of a benchmark's units, whole, in its order; neighbours stay together, as they differ by design."""
     units = list(dict.fromkeys(item.unit for item in items))
     block = 4
@@ -135,17 +134,17 @@ def some_units(items: Sequence[Item], one_in: int) -> tuple[Item, ...]:
 
 
 @dataclass
-class _Asking:
+class _Collector:
     """One model at work."""
 
     suite: Suite
-    wanted: Wanted
+    selection: Selection
     checkpoint: Checkpoint
     model: LikelihoodModel
     store: Store
-    watch: Watch
+    progress: Watch
     say: Callable[[str], None]
-    gathered: Gathered
+    collection: Collection
 
     def setting(self, data: str, items: Sequence[Item]) -> Setting | str:
         """The model on a benchmark; where no picture of it could be shown, the reason."""
@@ -159,39 +158,55 @@ class _Asking:
         if not len(table):
             return next(iter(parts[0].ran.failed.values()), "none of its statements could be probed")
         wrapped: dict[str, MarginTable] = {}
-        if self.wanted.wrapped and self.checkpoint.wrapped and data in PRIMARY:
-            for wrapper in ways("wrappers"):
-                if wrapper != PLAIN:
-                    wrapped[wrapper] = self.probe(data, inside, "cal", wrapper).table
-        return Setting(self.checkpoint.key, data, table, wrapped, self.spent(data, parts[0], inside))
+        if self.selection.wrapped and self.checkpoint.wrapped and data in PRIMARY:
+            others = [wrapper for wrapper in ways("wrappers") if wrapper != PLAIN]
+            some = some_units(inside, QUICK_WORDINGS) if self.selection.quick else inside
+            wrapped = {wrapper: self.probe(data, some, "cal", wrapper).table for wrapper in others}
+        reprobed: dict[str, MarginTable] = {}
+        if self.selection.reprobed and self.checkpoint.key in self.suite.headline and data in PRIMARY:
+            reprobed = self.reprobe(data, inside)
+        return Setting(self.checkpoint.key, data, table, wrapped, self.spent(data, parts[0], inside), reprobed=reprobed)
 
-    def probe(self, data: str, items: Sequence[Item], probes: str, wrapper: str = PLAIN) -> Probing:
+    def probe(
+        self, data: str, items: Sequence[Item], probes: str, wrapper: str = PLAIN, store: Store | None = None
+    ) -> Probing:
         """One job: named to the user, watched, and its failures noted."""
         about = f"{self.checkpoint.title} on {self.suite.titles[data]}"
         label = about if wrapper == PLAIN else f"{about}, wording {wrapper}"
-        folder = None if self.wanted.root is None else self.wanted.root / data
-        with self.watch(label) as progress:
-            found = probe_items(
+        with self.progress(label) as progress:
+            probing = probe_items(
                 items,
                 LocalEngine(self.model),
-                self.store,
+                self.store if store is None else store,
                 probes=probes,
                 wrapper=wrapper,
-                folder=folder,
+                folder=None if self.selection.root is None else self.selection.root / data,
                 source=label,
                 progress=progress,
             )
-        ran = found.ran
-        self.gathered.computed += ran.computed
-        self.gathered.found += ran.found
+        ran = probing.ran
+        if store is not None:
+            return probing
+        self.collection.computed += ran.computed
+        self.collection.stored += ran.found
         self.say(
-            f"{label}: {len(found.rows):,} statements, {ran.computed:,} probes asked, {ran.found:,} from the store"
+            f"{label}: {len(probing.rows):,} statements, {ran.computed:,} probes asked, {ran.found:,} from the store"
         )
         if ran.failed:
             first = next(iter(ran.failed.values()))
-            self.gathered.notes.append(f"{label}: {len(ran.failed)} pictures could not be shown; the first: {first}")
-            self.say(self.gathered.notes[-1])
-        return found
+            self.collection.notes.append(f"{label}: {len(ran.failed)} pictures could not be shown; the first: {first}")
+            self.say(self.collection.notes[-1])
+        return probing
+
+    def reprobe(self, data: str, items: Sequence[Item]) -> dict[str, MarginTable]:
+        """A part of the statements once more, each small probe set alone: without the store, or nothing is asked."""
+        units = len({item.unit for item in items})
+        some = some_units(items, max(1, units / REPROBED_UNITS))
+        tables: dict[str, MarginTable] = {}
+        for probes in REPROBED:
+            with Store(":memory:") as alone:
+                tables[probes] = self.probe(data, some, probes, store=alone).table
+        return tables
 
     def spent(self, data: str, part: Probing, items: Sequence[Item]) -> Spent | None:
         """What the setting's main job took when it was first run, however much of it is in the store by now."""

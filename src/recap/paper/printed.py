@@ -84,9 +84,11 @@ def _by_place() -> dict[tuple[str, str, str, str, Metric], Number]:
     return {(row.table, row.model, row.data, row.method, row.metric): row for row in printed()}
 
 
-def printed_value(table: str, metric: str, *, model: str = "", data: str = "", method: str = "") -> Number | None:
+def printed_value(
+    table: str, metric: Metric | str, *, model: str = "", data: str = "", method: str = ""
+) -> Number | None:
     """The number at this place; None where the paper prints none."""
-    return _by_place().get((table, model, data, method, Metric.parse(metric)))
+    return _by_place().get((table, model, data, method, metric if isinstance(metric, Metric) else Metric.parse(metric)))
 
 
 def beside(number: Number) -> Number | None:

@@ -1,22 +1,147 @@
-"""From a study to a report: which experiments are run, on what, and what is said about how they came about."""
+"""Every table and figure of the paper: what `recap reproduce` does, for Python; and its parts."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import platform
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import recap
 from recap.errors import RecapError, did_you_mean
-from recap.paper.collect import Gathered, Wanted
+from recap.files import make_folder
+from recap.models import LikelihoodModel
+from recap.models.load import load_model, require_local
+from recap.models.remote import is_remote
+from recap.paper.collect import Collection, Selection, Watch, collect
+from recap.paper.examples import example_cards
 from recap.paper.experiments import EXPERIMENTS, Experiment, Result, Study
-from recap.paper.suites import CONTROLLED, EXTERNAL, PRIMARY
+from recap.paper.printed import beside
+from recap.paper.suites import CONTROLLED, EXTERNAL, PAPER, PRIMARY, Checkpoint, Suite, suite_named
+from recap.progress import running
+from recap.report import Report, write_report
 from recap.statistics import SEED
+from recap.store import Store
 
 LIBRARIES = ("numpy", "scikit-learn", "torch", "transformers")
+FIGURES = {"evidence-quadrants-main": "evidence-quadrants"}
+"""labels of figures whose numbers stand in the paper's text, and the experiments that make them"""
+NOT_MEASURED = {
+    "relation-graph": "is the relation graph itself; recap graph show prints it",
+    "supp-relation-graph": "is the relation graph itself; recap graph show prints it",
+    "recap-overview": "is a drawing of the method",
+}
+"""labels of the paper that no experiment makes"""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What a run wrote and found."""
+
+    report: Path
+    experiments: list[str]
+    missing: dict[str, list[str]]
+    """experiment → what it lacked, where it lacked something"""
+    findings: dict[str, list[str]]
+    probes: dict[str, int]
+    """how many were computed, and how many came from the store"""
+    seconds: dict[str, float]
+    """probing and statistics"""
+
+
+def reproduce(
+    suite: str = "world",
+    *,
+    only: Sequence[str] | None = None,
+    quick: bool = False,
+    out: str | Path = "recap-report",
+    store: str | Path | None = None,
+    data: str | Path | None = None,
+    models: Mapping[str, str] | None = None,
+    progress: Watch = running,
+    say: Callable[[str], None] = lambda _: None,
+    load: Callable[..., LikelihoodModel] = load_model,
+    **loading: Any,
+) -> Reproduction:
+    """Probe a suite, run its experiments (`only` some, by name or label) and write the report below `out`.
+
+    Margins are kept in `store` (`out`/margins.db). `data` holds the benchmarks of suite paper; `models` loads a model
+    from elsewhere, by its key; `loading` are options of `load_model`.
+    """
+    experiments, chosen_suite = chosen(only), suite_named(suite)
+    folder, root = Path(out), None if data is None else Path(data)
+    names = dict(models or {})
+    _check_models(chosen_suite, names)
+    if chosen_suite.prefix == "" and root is None:
+        raise RecapError(
+            f"suite {suite} reads the benchmarks from a folder of yours: give --data DIR "
+            "(recap data fetch vsr, whatsup and gsr fill it)"
+        )
+    require_local()  # before anything is made
+    make_folder(folder)
+
+    def load_checkpoint(name: str, checkpoint: Checkpoint) -> LikelihoodModel:
+        dtype = loading.get("dtype") or papers_dtype(name, checkpoint, loading.get("device"))
+        return load(name, **(loading | {"say": say, "dtype": dtype}))
+
+    start = time.monotonic()
+    with Store(store or folder / "margins.db") as margins:
+        selection = replace(needed(experiments), quick=quick, names=names, root=root)
+        collection = collect(chosen_suite, selection, margins, load_checkpoint, progress, say)
+    probed = time.monotonic()
+    say(f"{len(experiments)} experiments on {len(collection.study.settings)} settings")
+    with progress("experiments") as done:
+        results = run_all(collection.study, experiments, lambda number: done(number, len(experiments)))
+    command = ["recap reproduce", *(["--suite", suite] if suite != "world" else []), *(["--quick"] if quick else [])]
+    command += ["--only", *(each.name for each in experiments)] if only else []
+    told = provenance(collection.study, collection)
+    told |= {f"Note {number}": note for number, note in enumerate(collection.notes, start=1)}
+    if quick:
+        told["Quick run"] = "a part of the data; intervals are wider than those of a complete run"
+    report = Report(
+        title=f"RECAP: the paper's evaluation on {chosen_suite.about.split(':')[0]}",
+        suite=suite,
+        command=" ".join(command),
+        date=today(),
+        sections=[each.section(result) for each, result in results],
+        provenance=told,
+        examples=example_cards(collection.study, root),
+        titles=collection.study.titles,
+        printed=beside if chosen_suite is PAPER else lambda _: None,
+    )
+    return Reproduction(
+        report=write_report(report, folder),
+        experiments=[each.name for each in experiments],
+        missing={each.name: list(result.missing) for each, result in results if result.missing},
+        findings={each.name: list(result.findings) for each, result in results},
+        probes={"computed": collection.computed, "from_store": collection.stored},
+        seconds={"probing": round(probed - start, 1), "statistics": round(time.monotonic() - probed, 1)},
+    )
+
+
+def _check_models(suite: Suite, names: Mapping[str, str]) -> None:
+    keys = [checkpoint.key for checkpoint in suite.checkpoints]
+    for key in names:
+        if key not in keys:
+            known = ", ".join(keys)
+            raise RecapError(f'"{key}" is not a model of suite {suite.name}{did_you_mean(key, keys)} ({known})')
+
+
+def papers_dtype(name: str, checkpoint: Checkpoint, device: str | None) -> str | None:
+    """What the paper ran a checkpoint in, on a GPU; None where that is not said, elsewhere, or for a server."""
+    if checkpoint.dtype is None or is_remote(name):
+        return None
+    if device is None:
+        import torch
+
+        return checkpoint.dtype if torch.cuda.is_available() else None
+    return checkpoint.dtype if device.startswith("cuda") else None
 
 
 def chosen(names: Sequence[str] | None) -> list[Experiment]:
@@ -25,10 +150,12 @@ def chosen(names: Sequence[str] | None) -> list[Experiment]:
         return list(EXPERIMENTS.values())
     by_label = {
         label.removeprefix("text:"): each.name for each in EXPERIMENTS.values() for label in (*each.labels, each.name)
-    }
+    } | FIGURES
     wanted: set[str] = set()
     for name in names:
         plain = name.removeprefix("tab:").removeprefix("fig:")
+        if plain in NOT_MEASURED:
+            raise RecapError(f"{name} {NOT_MEASURED[plain]}: no experiment makes it")
         if plain not in by_label:
             raise RecapError(
                 f'"{name}" is not an experiment{did_you_mean(plain, by_label)} (known: {", ".join(EXPERIMENTS)})'
@@ -37,7 +164,7 @@ def chosen(names: Sequence[str] | None) -> list[Experiment]:
     return [each for name, each in EXPERIMENTS.items() if name in wanted]
 
 
-def needed(experiments: Iterable[Experiment]) -> Wanted:
+def needed(experiments: Iterable[Experiment]) -> Selection:
     """What must be probed for these: no more."""
     needs = {need for each in experiments for need in each.reads.inputs}
     data = tuple(
@@ -47,7 +174,7 @@ def needed(experiments: Iterable[Experiment]) -> Wanted:
         or (name == CONTROLLED and "controlled" in needs)
         or (name == EXTERNAL and "external" in needs)
     )
-    return Wanted(data=data, further="further" in needs, wrapped="wrapped" in needs)
+    return Selection(data=data, further="further" in needs, wrapped="wrapped" in needs, reprobed="reprobed" in needs)
 
 
 def run_all(
@@ -61,12 +188,12 @@ def run_all(
     return found
 
 
-def provenance(study: Study, gathered: Gathered | None = None) -> dict[str, str]:
+def provenance(study: Study, collection: Collection | None = None) -> dict[str, str]:
     """Models, data, versions and seeds, as a reader of the report should know them."""
     told: dict[str, str] = {}
     models = list(dict.fromkeys(s.model for s in study.settings))
     for model in models:
-        told[f"Model {study.title(model)}"] = gathered.identities.get(model, model) if gathered else model
+        told[f"Model {study.title(model)}"] = collection.identities.get(model, model) if collection else model
     for data in dict.fromkeys(s.data for s in study.settings):
         s = next(each for each in study.settings if each.data == data)
         inside, units = len(s.table), len(np.unique(s.table.units))

@@ -27,6 +27,8 @@ class Checkpoint:
     """benchmark → the probe set that its experiments need"""
     wrapped: bool = False
     """whether every question is also asked in the other wrappers (prompt robustness)"""
+    dtype: str | None = None
+    """what the paper ran it in on its GPU, where it says so"""
 
 
 ALL = {"vsr": "all", "whatsup": "all", "gsr": "cal"}
@@ -47,6 +49,8 @@ class Suite:
     scale: str | None = None
     newer: str | None = None
     titles: Mapping[str, str] = field(default_factory=dict[str, str])
+    quick: Mapping[str, float] = field(default_factory=dict[str, float])
+    """a quick run takes one unit in so many of each benchmark"""
 
     def items(self, data: str, root: Path | None) -> tuple[Item, ...]:
         """The labelled statements of a benchmark; those of GSR-Bench without the pictures it shares with the others."""
@@ -67,6 +71,8 @@ WORLD = Suite(
     prefix="world:",
     headline=("world:aligned", "world:biased"),
     titles={"vsr": "world:vsr", "whatsup": "world:whatsup", "gsr": "world:gsr"},
+    # What the gate needs to find the two regimes: with half of its VSR it rarely can.
+    quick={"vsr": 1, "whatsup": 4, "gsr": 4},
 )
 PAPER = Suite(
     "paper",
@@ -74,21 +80,28 @@ PAPER = Suite(
     (
         Checkpoint("qwen3-vl-8b", "Qwen3-VL-8B", "Qwen/Qwen3-VL-8B-Instruct", ALL, wrapped=True),
         Checkpoint("internvl3.5-8b", "InternVL3.5-8B", "OpenGVLab/InternVL3_5-8B-HF", ALL),
-        Checkpoint("llava-1.5-7b", "LLaVA-1.5-7B", "llava-hf/llava-1.5-7b-hf", ALL),
+        Checkpoint("llava-1.5-7b", "LLaVA-1.5-7B", "llava-hf/llava-1.5-7b-hf", ALL, dtype="float16"),
         Checkpoint("qwen3-vl-2b", "Qwen3-VL-2B", "Qwen/Qwen3-VL-2B-Instruct", FURTHER),
-        Checkpoint("llava-onevision-7b", "LLaVA-OneVision-7B", "llava-hf/llava-onevision-qwen2-7b-ov-hf", FURTHER),
+        Checkpoint(
+            "llava-onevision-7b",
+            "LLaVA-OneVision-7B",
+            "llava-hf/llava-onevision-qwen2-7b-ov-hf",
+            FURTHER,
+            dtype="bfloat16",
+        ),
     ),
     prefix="",
     headline=("qwen3-vl-8b", "internvl3.5-8b", "llava-1.5-7b"),
     scale="qwen3-vl-2b",
     newer="llava-onevision-7b",
     titles={"vsr": "VSR", "whatsup": "What'sUp", "gsr": "GSR-Bench"},
+    quick={"vsr": 4, "whatsup": 10, "gsr": 8},
 )
 SUITES = {suite.name: suite for suite in (WORLD, PAPER)}
 
 
 def suite_named(name: str) -> Suite:
-    """The suite of this name."""
+    """One of the two."""
     if name not in SUITES:
         raise RecapError(f'"{name}" is not a suite{did_you_mean(name, SUITES)} ({", ".join(SUITES)})')
     return SUITES[name]

@@ -21,5 +21,5 @@ def _environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """A template of this room (`demo_page.html`, `report/report.html`), filled in."""
+    """A template of the package (`world/demo.html`, `report/report.html`), filled in."""
     return _environment().get_template(template).render(**values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -31,10 +31,10 @@ class Number:
     value: float
     """a percentage where the metric is a share; NaN where it has no value"""
     spread: float | None = None
-    undefined: int = 0
-    """of a mean over splits: those in which the metric has no value, which the mean leaves out"""
     quote: str = ""
     """of a printed number in running text: where it stands, to the letter of the LaTeX source"""
+    undefined: int = 0
+    """of a mean over splits: those in which the metric has no value, which the mean leaves out"""
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,15 @@ class Place(Protocol):
     def coverage(self) -> float: ...
 
 
+@dataclass(frozen=True)
+class Whole:
+    """The place of a figure that is of no single model, or of no single benchmark."""
+
+    coverage: float
+    data: str = ""
+    model: str = ""
+
+
 @dataclass
 class Sheet:
     """A table while it is being filled in.
@@ -151,12 +160,20 @@ class Sheet:
         low, high = metric.interval
         self.put(at, method, {metric: around.point, low: around.low, high: around.high})
 
+    def extremes(self, at: Place, method: str, metric: Metric, values: Iterable[float]) -> None:
+        """The least and the largest of a figure over several places, where it has a value."""
+        known = [value for value in values if not np.isnan(value)] or [np.nan]
+        ends = {replace(metric, extreme="least"): min(known), replace(metric, extreme="most"): max(known)}
+        self.put(at, method, ends)
+
     def _add(
         self, at: Place, method: str, metric: Metric, value: float, spread: float | None = None, undefined: int = 0
     ) -> None:
         scale = 100 if metric.percent else 1
         spread = None if spread is None else scale * spread
-        self.numbers.append(Number(self.label, at.model, at.data, method, metric, scale * value, spread, undefined))
+        self.numbers.append(
+            Number(self.label, at.model, at.data, method, metric, scale * value, spread, undefined=undefined)
+        )
 
     def value(self, at: Place, method: str, name: str, subset: str = "", difference: Difference = "") -> float:
         """One figure that was put at the place's operating point, as it is kept; NaN where there is none."""

@@ -1,43 +1,58 @@
-"""The demonstration on the embedded world: probe, calibrate, measure on what was held out, and audit six pictures."""
+"""The demonstration on the embedded world: probe, calibrate, measure on what was held out, and audit six pictures.
+
+Its page is self-contained: no script, no network, readable in the dark and on a phone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import io
+import platform
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import date
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from recap.arrays import Bools, Floats
+import recap
 from recap.audit import Auditor
-from recap.datasets import Item, load_dataset
+from recap.datasets import load_dataset
 from recap.datasets.probing import Progress, probe_items
 from recap.errors import RecapError
-from recap.evaluation.protocol import evaluate
+from recap.evaluation.protocol import BASELINE, DEPLOYED
 from recap.evaluation.result import Evaluation
-from recap.evaluation.splits import SPLITS, calibration_rows
+from recap.files import make_folder, write_text
 from recap.models import LikelihoodModel
-from recap.policy import Policy, calibrate_table, decide
+from recap.models.load import load_model, require_local
+from recap.paper.collect import Watch, some_units
+from recap.paper.experiments import Setting
+from recap.paper.experiments.curves import banded, held_out_curves
+from recap.policy import Policy, calibrate_table, decide, save_policy
 from recap.probes import question
 from recap.probing import LocalEngine
-from recap.report.charts import Curve
+from recap.progress import running
+from recap.report.charts import Curve, coverage_chart
+from recap.report.example_card import ExampleCard, example_card
 from recap.report.examples import Example, pick
-from recap.risks import compute_risk
-from recap.statistics import errors
-from recap.table import MarginTable
-from recap.world.benchmarks import CHOICES
-
-if TYPE_CHECKING:
-    from recap.store import Store
+from recap.report.pages import render
+from recap.store import Store
+from recap.table import MarginTable, write_table
+from recap.world.bundled import MODELS
+from recap.world.draw import PEOPLE_SIZE
+from recap.world.scheme import open_image
 
 DATASET = "world:whatsup"
-COVERAGE = 0.8
 FEWEST, MOST = 40, 820
-GRID = np.linspace(0.05, 1, 39)
+EXAMPLES = {"world:aligned": 2, "world:biased": 4}
+PICTURE = 480
+"""pixels of a picture on the page"""
+CHOSEN = {
+    "recap-img": "relation evidence alone (RECAP-Img)",
+    "recap-selector": "relation evidence and confidence (RECAP-Selector)",
+}
 
 
 @dataclass(frozen=True)
-class Shown:
+class ModelDemo:
     """One model's part of the demonstration."""
 
     model: str
@@ -46,75 +61,122 @@ class Shown:
     """fitted on the calibration groups of split 0"""
     result: Evaluation
     curves: tuple[Curve, ...]
+    """wrong answers among the accepted, over coverage, of confidence and of RECAP"""
     probes: int
     seconds: float
     examples: tuple[Example, ...]
 
 
-def check_groups(groups: int) -> None:
-    """Fewer could not be split and calibrated, more there are not."""
+@dataclass(frozen=True)
+class Demo:
+    """What was measured, and where the page is; tables, policies and pictures lie beside it."""
+
+    page: Path
+    models: tuple[ModelDemo, ...]
+
+    @property
+    def examples(self) -> list[Example]:
+        """All audited answers."""
+        return [example for each in self.models for example in each.examples]
+
+    def picture(self, example: Example) -> Path:
+        """The picture that an answer is about."""
+        return self.page.parent / "pictures" / f"{(example.row.image or '').replace(':', '-').replace('/', '-')}.png"
+
+
+def demo(
+    out: str | Path = "recap-demo",
+    *,
+    groups: int = 300,
+    store: str | Path | None = None,
+    progress: Watch = running,
+    say: Callable[[str], None] = lambda _: None,
+    load: Callable[..., LikelihoodModel] = load_model,
+) -> Demo:
+    """Demonstrate both bundled models on so many choice groups, and write page, tables, policies and pictures."""
     if not FEWEST <= groups <= MOST:
         raise RecapError(f"groups is {groups}; between {FEWEST} and {MOST} can be shown")
+    require_local()  # before anything is made
+    folder = Path(out)
+    make_folder(folder / "pictures")
+    models: list[ModelDemo] = []
+    with Store(store or ":memory:") as margins:
+        for name in EXAMPLES:
+            say(f"{name}: loading, then probing {groups} groups of {DATASET}")
+            with progress("probes") as done:
+                models.append(_measure(load(name, say=say), margins, groups, done))
+    made = Demo(folder / "demo.html", tuple(models))
+    for each in models:
+        stem = each.model.replace(":", "-")
+        write_table(each.table.rows, folder / f"{stem}.jsonl")
+        save_policy(each.policy, folder / f"{stem}-policy.json")
+    for example in made.examples:
+        open_image(example.row.image or "", PEOPLE_SIZE).save(made.picture(example))
+    write_text(made.page, _page(made, f"recap demo --groups {groups}"))
+    return made
 
 
-def part_of(items: Sequence[Item], groups: int) -> list[Item]:
-    """An even part of a benchmark's groups, in its order: both of its halves, and every true option alike."""
-    units = list(dict.fromkeys(item.unit for item in items))
-    block = len(CHOICES[0])  # neighbours differ in which option is true: they stay together
-    blocks = [units[i : i + block] for i in range(0, len(units), block)]
-    kept = np.linspace(0, len(blocks) - 1, max(1, groups // block)).round().astype(int).tolist()
-    chosen = {unit for i, names in enumerate(blocks) if i in kept for unit in names}
-    return [item for item in items if item.unit in chosen]
-
-
-def show(
-    model: LikelihoodModel, store: Store, groups: int, examples: int, progress: Progress, say: Callable[[str], None]
-) -> Shown:
-    """Everything about one model."""
+def _measure(model: LikelihoodModel, store: Store, groups: int, progress: Progress) -> ModelDemo:
     name = model.identity.name
-    items = part_of(load_dataset(DATASET).items, groups)
-    found = probe_items(items, LocalEngine(model), store, source=f"{name} on {DATASET}", progress=progress)
-    table = found.table
-    say(f"{name}: calibrating and measuring over {SPLITS} splits")
-    side = calibration_rows([row.unit for row in table.rows], 0)
-    policy = calibrate_table(table.where(side), COVERAGE)
-    held = table.where(~side)
-    picked = pick(list(decide(policy, held)), held.rows, examples)
-    auditor = Auditor(model, policy, table.graph, store)
-    verdicts = auditor.audit_many(
+    items = some_units(load_dataset(DATASET).items, MOST / groups)
+    probing = probe_items(items, LocalEngine(model), store, source=f"{name} on {DATASET}", progress=progress)
+    setting = Setting(name, DATASET, probing.table)
+    side = setting.sides[0]
+    policy, held = calibrate_table(setting.table.where(side)), setting.table.where(~side)
+    picked = pick(list(decide(policy, held)), held.rows, EXAMPLES[name])
+    verdicts = Auditor(model, policy, held.graph, store).audit_many(
         [(row.image or "", question(row.subject, row.relation, row.object)) for row in picked]
     )
-    result = evaluate(table)
-    return Shown(
+    curves = held_out_curves(setting, (BASELINE, DEPLOYED))
+    drawn = {"confidence": ("conf", BASELINE), "RECAP": ("recap", DEPLOYED)}
+    return ModelDemo(
         model=name,
-        table=table,
+        table=probing.table,
         policy=policy,
-        result=result,
-        curves=_curves(table, result.policies),
-        probes=found.ran.computed + found.ran.found,
-        seconds=found.ran.seconds,
+        result=setting.evaluation,
+        curves=tuple(c for t, (style, key) in drawn.items() if (c := banded(t, style, 1 - curves[key].acc))),
+        probes=probing.ran.computed + probing.ran.found,
+        seconds=probing.ran.seconds,
         examples=tuple(Example(name, row, verdict) for row, verdict in zip(picked, verdicts, strict=True)),
     )
 
 
-def _curves(table: MarginTable, policies: Sequence[Policy]) -> tuple[Curve, ...]:
-    """Selective error of confidence and of deployed RECAP on the held-out rows, mean and range over the splits."""
-    units = [row.unit for row in table.rows]
-    values: dict[str, list[Floats]] = {"confidence": [], "RECAP": []}
-    for seed, policy in enumerate(policies):
-        held = table.where(~calibration_rows(units, seed))
-        wrong = errors(held.yes, held.positive)
-        risks = {"confidence": compute_risk(held, "confidence"), "RECAP": policy.apply(policy.scores(held)).risk}
-        for name, risk in risks.items():
-            values[name].append(_error_at(risk, wrong))
-    styles = {"confidence": "conf", "RECAP": "recap"}
-    return tuple(
-        Curve(name, styles[name], GRID, np.mean(found, 0), np.min(found, 0), np.max(found, 0))
-        for name, found in values.items()
+def _page(made: Demo, command: str) -> str:
+    """The whole document."""
+    return render(
+        "world/demo.html",
+        models=[_model(each) for each in made.models],
+        coverage=made.models[0].result.coverage,
+        examples=[_card(example, each.policy) for each in made.models for example in each.examples],
+        dataset=DATASET,
+        command=command,
+        statements=len(made.models[0].table),
+        date=date.today().isoformat(),
+        version=f"recap {recap.__version__}, Python {platform.python_version()}",
     )
 
 
-def _error_at(risk: Floats, wrong: Bools) -> Floats:
-    order = np.argsort(risk, kind="stable")
-    among = np.cumsum(wrong[order]) / np.arange(1, len(order) + 1)
-    return among[np.ceil(GRID * len(order)).astype(int) - 1]
+def _card(example: Example, policy: Policy) -> ExampleCard:
+    stream = io.BytesIO()
+    open_image(example.row.image or "", PICTURE).save(stream, "JPEG", quality=90)
+    return example_card(example, policy, stream.getvalue(), scene="A drawn scene")
+
+
+def _model(part: ModelDemo) -> dict[str, Any]:
+    gate = part.policy.gate
+    measured = {
+        label: part.result.inside[name].to_json() for name, label in ((BASELINE, BASELINE), (DEPLOYED, "RECAP"))
+    }
+    return {
+        "name": part.model,
+        "about": MODELS[part.model.removeprefix("world:")].capitalize(),
+        "direct": part.result.direct,
+        "chosen": CHOSEN.get(part.policy.mode, part.policy.mode),
+        "why": gate.verdict.split(": ", 1)[-1] if gate else "",
+        "rows": {label: [each[metric] for metric in ("acc", "hfpr", "hall_auc")] for label, each in measured.items()},
+        "chart": coverage_chart(part.curves, "wrong among accepted", at=part.result.coverage),
+        "statements": len(part.table),
+        "probes": part.probes,
+        "seconds": part.seconds,
+        "splits": part.result.splits,
+    }

@@ -91,7 +91,16 @@ def test_without_held_out_negatives_there_is_no_hfpr_to_draw() -> None:
     for row in rows:
         row["label"] = "no" if reference.calibrates(0, row["unit"]) else "yes"
     found = curves.EXPERIMENT.run(one(rows).study)
-    assert [chart.name for chart in found.charts] == ["wrong-model-whatsup"]
+    assert [chart.name for chart in found.charts] == ["acc-model-whatsup"]
+
+
+def test_the_figure_shows_selective_accuracy_as_the_papers_does() -> None:
+    found = curves.EXPERIMENT.run(two_models().study)
+    drawn = [chart for chart in found.charts if chart.name.startswith("acc-")]
+    assert len(drawn) == len(two_models().study.settings)
+    for chart, s in zip(drawn, two_models().study.settings, strict=True):
+        shown = found.number("supp-coverage-frontier", "acc@80", model=s.model, data=s.data, method="confidence")
+        assert f"At 80%: confidence {shown:.1f}%" in chart.svg
 
 
 def test_without_degraded_pictures_there_is_no_contrast() -> None:

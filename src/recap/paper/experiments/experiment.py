@@ -18,7 +18,8 @@ class Reads:
     """Which models on which benchmarks an experiment is about."""
 
     inputs: tuple[str, ...]
-    """what of a suite must be probed: primary, controlled, external, further (checkpoints), wrapped (wordings)"""
+    """what of a suite must be probed: primary, controlled, external, further (checkpoints), wrapped (in other
+    wordings), reprobed (some statements once more, with small probe sets alone)"""
     places: Callable[[Study], Iterable[tuple[str, str]]]
     """(model, benchmark), whether they were probed or not; an error says what a study of this kind lacks"""
     several: bool = False

@@ -75,12 +75,12 @@ def targets(study: Study, settings: Sequence[Setting]) -> tuple[list[tuple[Setti
 def calibrate_source(sources: Sequence[Setting]) -> Source:
     """The gate, the CDFs and the thresholds on the pooled calibration rows of each split."""
     pool = pooled([s.scores for s in sources])
-    coverage, graph = sources[0].coverage, sources[0].table.graph.hash
+    coverage, level, graph = sources[0].coverage, sources[0].level, sources[0].table.graph.hash
     policies: list[Policy] = []
     confident: list[float] = []
     for sides in zip(*(s.sides for s in sources), strict=False):
         side: Bools = np.concatenate(sides)
-        policies.append(calibrate(pool.where(side), coverage, graph=graph))
+        policies.append(calibrate(pool.where(side), coverage, graph=graph, level=level))
         confident.append(coverage_threshold(pool.confidence[side], coverage))
     return Source(tuple(policies), tuple(confident))
 

@@ -50,6 +50,8 @@ class Setting:
     level: float = 0.95
     measured: Evaluation | None = None
     """the held-out protocol, where it was run before"""
+    reprobed: Mapping[str, MarginTable] = field(default_factory=dict[str, MarginTable])
+    """some of the rows, asked once more with a small probe set alone, by probe set"""
 
     @cached_property
     def everything(self) -> MarginTable:

@@ -48,7 +48,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
 def _left_right(s: Setting) -> dict[str, Measured]:
     """The paired intervals of an evaluation are not asked for here: one draw is the fewest it takes."""
     rows = s.table.where(s.families[FAMILY])
-    return evaluate(rows, splits=s.splits, coverage=s.coverage, draws=1, risks=(BASELINE, FLIP, IMG)).inside
+    risks = (BASELINE, FLIP, IMG)
+    return evaluate(rows, splits=s.splits, coverage=s.coverage, level=s.level, draws=1, risks=risks).inside
 
 
 def _compared(study: Study, settings: list[Setting], sheet: Sheet, ours: str, theirs: str) -> str:

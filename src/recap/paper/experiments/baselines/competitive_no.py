@@ -11,12 +11,12 @@ from recap.paper.experiments.sentences import span, tally
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
 from recap.report.metrics import Metric
-from recap.report.result import Result, Sheet
+from recap.report.result import Result, Sheet, Whole
 from recap.risks import Margins
 from recap.statistics import accept_lowest, errors, share
 from recap.table import Bools
 
-COMPETITIVE = "competitive-no"
+COMPETITIVE, TEXT = "competitive-no", "text:competitive-no"
 JOINT = "jointly_positive"
 
 
@@ -37,13 +37,22 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         f"Their share of all rows, the share of them that RECAP-Img accepts at exact {study.percent} pooled coverage, "
         "and the error rate of those accepted. Percent.",
     )
-    treated: list[tuple[float, float, float]] = []
-    for s in settings:
+    text = Sheet(
+        TEXT,
+        "Where claim and contradiction are both affirmed, from the least to the largest",
+        'The same figures over all models and benchmarks: "no" answers with a positive claim and a positive '
+        "contradiction.",
+    )
+    treated = [_treated(s) for s in settings]
+    coverage = settings[0].coverage
+    metrics = (Metric(JOINT), Metric("coverage", JOINT, coverage=coverage), Metric("err", JOINT, coverage=coverage))
+    for s, shares in zip(settings, treated, strict=True):
         sheet.spread(s, COMPETITIVE, _changes(s), difference="change")
-        treated.append(_treated(s))
-        names = (Metric(JOINT), Metric("coverage", JOINT, coverage=s.coverage), Metric("err", JOINT, "", s.coverage))
-        joint.put(s, IMG, dict(zip(names, treated[-1], strict=True)))
-    return Result((sheet.table, joint.table), (_effect(study, settings, sheet), *_regime(study, treated)))
+        joint.put(s, IMG, dict(zip(metrics, shares, strict=True)))
+    for metric, over in zip(metrics, zip(*treated, strict=True), strict=True):
+        text.extremes(Whole(coverage), IMG, metric, over)
+    findings = (_effect(study, settings, sheet), *_regime(study, treated))
+    return Result((sheet.table, text.table, joint.table), findings)
 
 
 def jointly_positive(s: Setting) -> Bools:
@@ -99,7 +108,7 @@ EXPERIMENT = Experiment(
     COMPETITIVE,
     'A competitive "no"',
     'Should a "no" need a contradiction that is stronger than the claim itself, where the model affirms both?',
-    (COMPETITIVE,),
+    (COMPETITIVE, TEXT),
     measure,
     Reads(("primary", "further"), _every_model),
     (IMG, COMPETITIVE),

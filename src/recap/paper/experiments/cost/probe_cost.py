@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from recap.claims import Claim, Statement
 from recap.paper.experiments.experiment import Experiment, Reads
 from recap.paper.experiments.study import Setting, Study
 from recap.probes import merge_by_image, plan_probes, planned_calls, printed_calls, ways
 from recap.probes.cost import CALLS_PER_PROBE
-from recap.report.result import Result, Sheet
+from recap.report.result import Result, Sheet, Whole
 from recap.table import MarginTable
 
 PLANS = ("img", "cal", "diagnostic", "all")
@@ -35,8 +34,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     )
     findings: list[str] = []
     for s in settings:
-        # The statements' figures, whichever model they were probed on.
-        benchmark = replace(s, model="")
+        benchmark = Whole(s.coverage, s.data)
         claims = claims_of(s.table)
         costs = paper_calls(claims, s.table)
         alone = planned_calls(claims, s.table.graph)

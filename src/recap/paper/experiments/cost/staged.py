@@ -78,7 +78,7 @@ def deployed(s: Setting) -> dict[str, list[float]]:
 
     def split(_: int, side: Bools) -> dict[str, float]:
         held = s.scores.where(~side)
-        policy = calibrate(s.scores.where(side), s.coverage, graph=s.table.graph.hash, mode=STAGED)
+        policy = calibrate(s.scores.where(side), s.coverage, graph=s.table.graph.hash, mode=STAGED, level=s.level)
         applied = policy.apply(held)
         share = {"coverage": float(applied.accepted.mean()), "probed": float((~applied.first_stage).mean())}
         return share | outcome(applied.accepted, held.yes, held.positive)

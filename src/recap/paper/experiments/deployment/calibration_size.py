@@ -15,7 +15,8 @@ from recap.paper.experiments.experiment import Experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import SELECTOR, Policy, calibrate
 from recap.report.charts import Line, line_chart
-from recap.report.result import Chart, Result, Sheet
+from recap.report.metrics import Metric
+from recap.report.result import Chart, Result, Sheet, Whole
 from recap.table import MarginTable
 
 BUDGETS = (1, 2, 5, 10, 20)
@@ -36,6 +37,12 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         "Mean ± standard deviation over the splits of the coverage that each budget's policy reaches on the split's "
         "held-out rows.",
     )
+    text = Sheet(
+        "text:calibration-size",
+        "How far the coverage reached spreads",
+        "The least and the largest standard deviation over the splits of the held-out coverage, among the settings.",
+    )
+    spreads: dict[int, list[float]] = {budget: [] for budget in BUDGETS}
     lines: list[Line] = []
     findings: list[str] = []
     for s in settings:
@@ -43,8 +50,12 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         for budget in BUDGETS:
             sheet.put(s, SELECTOR, {"eligible": eligible[budget]}, subset=f"cal{budget}")
             own.spread(s, DEPLOYED, {"coverage": coverage[budget]}, subset=f"cal{budget}")
+            spreads[budget].append((own.numbers[-1].spread or 0.0) / 100)
         lines.append(Line(study.name(s), [100 * eligible[b] for b in BUDGETS]))
         findings.append(finding(study.name(s), eligible, coverage))
+    for budget in (BUDGETS[0], BUDGETS[-1]):
+        metric = Metric("coverage_sd", f"cal{budget}")
+        text.extremes(Whole(settings[0].coverage), DEPLOYED, metric, spreads[budget])
     steps = [f"{budget} %" for budget in BUDGETS]
     chart = Chart(
         "calibration-size",
@@ -52,7 +63,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         line_chart(steps, lines, "splits that keep the veto, %", low=0, high=100),
         "Budgets are shares of all units.",
     )
-    return Result((sheet.table, own.table), tuple(findings), (chart,))
+    return Result((sheet.table, text.table, own.table), tuple(findings), (chart,))
 
 
 def by_budget(s: Setting) -> tuple[dict[int, float], dict[int, list[float]]]:
@@ -91,7 +102,7 @@ def units_of(budget: int, table: MarginTable) -> int:
 def fitted(s: Setting, rows: Bools) -> Policy | None:
     """The policy that these rows give; None where they cannot calibrate one."""
     try:
-        return calibrate(s.scores.where(rows), s.coverage, graph=s.table.graph.hash)
+        return calibrate(s.scores.where(rows), s.coverage, graph=s.table.graph.hash, level=s.level)
     except RecapError:
         return None
 
@@ -120,6 +131,6 @@ EXPERIMENT = Experiment(
     "calibration-size",
     "Calibration size",
     "How many labelled units does the gate need, and how well does a threshold from few of them carry over?",
-    ("calibration-size",),
+    ("calibration-size", "text:calibration-size"),
     measure,
 )

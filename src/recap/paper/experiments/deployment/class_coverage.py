@@ -8,7 +8,7 @@ from recap.evaluation.protocol import DEPLOYED
 from recap.paper.experiments.experiment import Experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE
-from recap.report.result import Result, Sheet
+from recap.report.result import Result, Sheet, Whole
 
 LABELS = {"coverage_yes": "true", "coverage_no": "false"}
 SMALL = 2.1
@@ -33,15 +33,19 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         for name, label in LABELS.items():
             if not math.isnan(change[name]):
                 changes[f"{label} statements of {study.name(s)}"] = 100 * change[name]
+    sheet.put(Whole(settings[0].coverage), DEPLOYED, {"cells": len(changes), "quiet_cells": len(quiet(changes))})
     return Result((sheet.table,), _findings(changes))
+
+
+def quiet(changes: dict[str, float]) -> list[str]:
+    """The cells that change no more than the paper's ten quiet ones, which it counts by what it prints: one decimal."""
+    return [cell for cell, change in changes.items() if round(abs(change), 1) <= SMALL]
 
 
 def _findings(changes: dict[str, float]) -> tuple[str, ...]:
     if not changes:
         return ()
-    # The paper counts what it prints: one decimal.
-    small = sum(round(abs(change), 1) <= SMALL for change in changes.values())
-    where = max(changes, key=lambda cell: abs(changes[cell]))
+    small, where = len(quiet(changes)), max(changes, key=lambda cell: abs(changes[cell]))
     return (
         f"From confidence to the deployed policy, {small} of {len(changes)} model–data–label cells change their "
         f"coverage by at most {SMALL} points; the largest change is {changes[where]:+.1f} points, for {where}.",

@@ -18,9 +18,9 @@ METHODS = {BASELINE: BASELINE, "recap-fallback": DEPLOYED}
 def _wider(study: Study) -> Iterable[tuple[str, str]]:
     """The primary benchmarks that have statements outside the graph."""
     wider = dict.fromkeys(s.data for s in study.main() if not s.everything.covered.all())
-    if not wider:
+    if study.main() and not wider:
         raise LackingError(f"statements outside the graph (in {' or '.join(map(study.title, study.primary))})")
-    return product(study.headline, wider)
+    return product(study.headline, wider or study.primary)
 
 
 def measure(study: Study, settings: list[Setting]) -> Result:

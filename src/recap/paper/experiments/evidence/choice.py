@@ -126,6 +126,8 @@ def _all_groups(sheet: Sheet, s: Setting, choices: Choices) -> None:
         point, half = _mean_interval(values[among], units[among], counts)
         metric = Metric(name, "choice")
         sheet.numbers.append(Number(TEXT, s.model, s.data, IMAGE, metric, 100 * point, 100 * half))
+        if among is deep:
+            sheet.put(s, IMAGE, {"depth_half_width": half}, subset="choice")
     wrong = ranks > 1
     second = float((ranks[wrong] == 2).mean()) if wrong.any() else np.nan
     sheet.put(s, IMAGE, {"second": second, "errors": wrong.sum()}, subset="choice")

@@ -9,6 +9,7 @@ from recap.arrays import Bools
 from recap.paper.experiments.experiment import CONTROLLED, Experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.report.charts import Quadrant, quadrant_chart
+from recap.report.metrics import Metric
 from recap.report.result import Chart, Result, Sheet
 from recap.risks import Margins
 from recap.statistics import errors, share
@@ -37,6 +38,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         for name, rows in regimes(s).items():
             sheet.put(s, "", {"share": rows.mean(), "err": share(wrong, rows)}, subset=name)
             own.put(s, "", {"yes_rate": share(s.table.yes, rows), "n": rows.sum()}, subset=name)
+        wrong_jointly = (share(wrong, rows) for name, rows in regimes(s).items() if name not in CLEAN)
+        sheet.extremes(s, "", Metric("err", "joint"), wrong_jointly)
     figures = {s.model: _figures(sheet, s) for s in settings}
     findings = tuple(f"{study.name(s)}: {_finding(figures[s.model])}" for s in settings)
     bars = [

@@ -19,7 +19,8 @@ from recap.paper.experiments.experiment import CONTROLLED, Experiment
 from recap.paper.experiments.sentences import points
 from recap.paper.experiments.study import Setting, Study, mean_defined
 from recap.policy import CONFIDENCE
-from recap.report.result import Result, Sheet
+from recap.report.metrics import Metric
+from recap.report.result import Result, Sheet, Whole
 from recap.risks.equations import claim_contradiction_risk
 
 MANUAL, VALIDATED = "manual-graph", "validated-graph"
@@ -59,13 +60,19 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         f"Held-out means ± standard deviation over the splits. {how}",
     )
     findings: list[str] = []
+    learned: list[Audited] = []
     for s, choices in pairs:
         over = [audited(s, choices, side) for side in s.sides]
-        for method, each in audited(s, choices, fixed_split(s)).items():
+        fixed = audited(s, choices, fixed_split(s))
+        learned.append(fixed[VALIDATED])
+        for method, each in fixed.items():
             text.put(s, method, each.figures)
             splits = [split[method].figures for split in over]
             own.spread(s, method, {name: [split[name] for split in splits] for name in each.figures})
         findings.append(_finding(study, s, over))
+    for name in ("edges", "edges_outside"):
+        at = Whole(settings[0].coverage, settings[0].data)
+        text.extremes(at, VALIDATED, Metric(name), [each.figures[name] for each in learned])
     return Result((text.table, own.table), tuple(findings), missing=missing)
 
 

@@ -60,7 +60,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
 def transfer(s: Setting, family: Bools) -> Transferred:
     """Calibrate on the rows outside the family, judge those inside."""
     source, target = s.scores.where(~family), s.scores.where(family)
-    policy = calibrate(source, s.coverage, graph=s.table.graph.hash)
+    policy = calibrate(source, s.coverage, graph=s.table.graph.hash, level=s.level)
     applied = policy.apply(target)
     confident = target.confidence <= coverage_threshold(source.confidence, s.coverage)
     return Transferred(
