@@ -321,6 +321,18 @@ def test_intervals_and_spreads_of_the_paper_are_shown_too() -> None:
     assert shown == Cell("−0.23", paper="−0.16", difference="−0.07")
 
 
+def test_a_mean_says_how_many_splits_it_leaves_out(tmp_path: Path) -> None:
+    sheet = Sheet("main-results", "Main", "Held-out means.")
+    sheet.spread(At("m", "vsr"), "recap", {"acc": [0.5, math.nan, 0.7, math.nan], "hfpr": [0.1] * 4})
+    acc, hfpr = sheet.numbers
+    assert (acc.value, acc.undefined, hfpr.undefined) == (pytest.approx(60), 2, 0)
+    some = report(section("main-results", Result((sheet.table,))))
+    assert [cell.undefined for cell in grid(sheet.table, some).blocks[0].lines[0].cells if cell] == [2, 0]
+    page = write_report(some, tmp_path).read_text("utf-8")
+    assert page.count("2 splits without a value left out") == 1
+    assert pl.read_csv(tmp_path / "tables" / "main-results.csv")["undefined_splits"].to_list() == [2, 0]
+
+
 # --- page
 
 

@@ -146,7 +146,7 @@ class Metric:
         found = _FORM.fullmatch(text)
         if found is None:
             raise RecapError(f'"{text}" is not the name of a metric')
-        coverage = None if found["coverage"] is None else float(found["coverage"]) / 100
+        coverage = None if found["coverage"] is None else float(f"{found['coverage']}e-2")
         parts = {part: found[part] or "" for part in ("name", "subset", "difference", "end", "extreme")}
         return cls(coverage=coverage, **cast(Any, parts))
 
