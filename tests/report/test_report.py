@@ -17,8 +17,7 @@ import pytest
 from PIL import Image
 
 from recap.errors import RecapError
-from recap.paper.experiments import Chart, Number, Result, Setting, Sheet, Study, Table
-from recap.paper.experiments.deployment.main_results import EXPERIMENT as MAIN
+from recap.paper.experiments import EXPERIMENTS, Chart, Number, Result, Setting, Sheet, Study, Table
 from recap.paper.printed import beside, printed, printed_value
 from recap.report import ExampleCard, Report, write_report
 from recap.report.charts import Whisker, whisker_chart
@@ -41,6 +40,7 @@ class At:
     coverage: float = 0.8
 
 
+MAIN = EXPERIMENTS["main-results"]
 NASTY = '<b>"x"&'
 PLACE = {"model": "qwen3-vl-8b", "data": "vsr"}
 

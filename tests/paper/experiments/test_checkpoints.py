@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from recap.paper.experiments.deployment.onevision import EXPERIMENT as ONEVISION
-from recap.paper.experiments.deployment.qwen2b import EXPERIMENT as QWEN2B
+from recap.paper.experiments import EXPERIMENTS
 from recap.paper.experiments.further import STAND_IN
 from recap.policy import IMG
 from tests.paper.experiments.small_studies import METRICS, pooled_slowly, simulated
 
+ONEVISION, QWEN2B = EXPERIMENTS["onevision"], EXPERIMENTS["qwen2b"]
 SELECTIVE = ("acc@80", "hfpr@80", "hall_auc")
 
 

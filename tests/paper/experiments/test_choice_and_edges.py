@@ -53,12 +53,12 @@ def groups() -> Study:
 
 @cache
 def chosen() -> Result:
-    return choosing.EXPERIMENT.run(groups())
+    return choosing.measure.run(groups())
 
 
 @cache
 def extended() -> Result:
-    return extension.EXPERIMENT.run(groups())
+    return extension.measure.run(groups())
 
 
 def groups_of(table: MarginTable) -> dict[str, list[int]]:
@@ -167,7 +167,7 @@ def test_with_every_edge_validated_the_first_choice_is_the_image_margins() -> No
     clear = study_of(setting("clear", "whatsup", simulate(ALIGNED, 300, 4), splits=2))
     ((_, choices),), _ = grouped(clear, clear.main())
     assert len(retained(learn_edges(choices))) == 22
-    found = choosing.EXPERIMENT.run(clear)
+    found = choosing.measure.run(clear)
     for metric in ("choice.acc", "choice.mrr", "choice.top2"):
         image, validated = (
             found.number("supp-choice-score-comparison", metric, model="clear", data="whatsup", method=m)
@@ -181,24 +181,24 @@ def test_a_model_that_says_the_same_of_everything_chooses_nothing() -> None:
         simulate(ALIGNED, 40, 2),
         lambda _, row: row.model_copy(update={"direct": row.direct.model_copy(update={"image": 1.0})}),
     )
-    found = choosing.EXPERIMENT.run(study_of(setting("flat", "whatsup", flat)))
+    found = choosing.measure.run(study_of(setting("flat", "whatsup", flat)))
     place = {"model": "flat", "data": "whatsup", "method": "image-margin"}
     assert found.number("text:choice", "choice.acc", **place) == 0
     assert found.number("text:choice", "choice.mrr", **place) == 25
     assert found.number("text:choice", "choice.second", **place) == 0
-    edges = extension.EXPERIMENT.run(study_of(setting("flat", "whatsup", flat)))
+    edges = extension.measure.run(study_of(setting("flat", "whatsup", flat)))
     assert edges.number("text:graph-extension", "edges", model="flat", data="whatsup", method="validated-graph") == 0
 
 
 def test_what_lacks_text_margins_is_said_and_the_rest_goes_on() -> None:
-    found = choosing.EXPERIMENT.run(simulated())
+    found = choosing.measure.run(simulated())
     assert any("claim-lift: direct.text is missing" in line for line in found.missing)
     methods = {n.method for n in found.tables[0].numbers}
     assert methods == {"image-margin", "fixed-graph", "validated-graph"}
     assert len(found.findings) == 2
 
 
-@pytest.mark.parametrize("experiment", [choosing.EXPERIMENT, extension.EXPERIMENT])
+@pytest.mark.parametrize("experiment", [choosing.measure, extension.measure])
 def test_without_choice_groups_there_is_one_clear_line(experiment: Experiment) -> None:
     rows = [fields(f"r{k}", label="yes" if k % 2 else "no", unit=f"u{k}") for k in range(40)]
     alone = study_of(setting("m", "made", table_of(*rows), splits=1))
@@ -246,7 +246,7 @@ def test_edges_that_the_graph_has_already_change_nothing() -> None:
         for k in range(60)
         for relation in ("left_of", "right_of")
     ]
-    found = extension.EXPERIMENT.run(study_of(setting("m", "gsr", table_of(*pairs))))
+    found = extension.measure.run(study_of(setting("m", "gsr", table_of(*pairs))))
     for table in found.tables:
         one, other = (
             {str(n.metric): (n.value, n.spread) for n in table.numbers if n.model and n.method == method}
@@ -259,7 +259,7 @@ def test_edges_that_the_graph_has_already_change_nothing() -> None:
 
 def test_weights_of_one_are_recap_cal_itself() -> None:
     study = simulated()
-    found = weighting.EXPERIMENT.run(study)
+    found = weighting.measure.run(study)
     for s in study.main():
         held = s.held_out("recap-cal").values
         for metric, name in (("acc@80", "acc"), ("hfpr@80", "hfpr"), ("err_auc", "err_auc"), ("hall_auc", "hall_auc")):
@@ -294,7 +294,7 @@ def test_where_nothing_can_be_told_apart_the_fixed_weights_stay() -> None:
     assert biased is not None
     alike = dict.fromkeys(risks, biased.table.direct("image"))
     assert weighting.best_weights(biased, alike, biased.sides[0]) == (1.0, 1.0)
-    found = weighting.EXPERIMENT.run(study_of(s))
+    found = weighting.measure.run(study_of(s))
     assert "the fixed weights were chosen in 3 of 3 splits" in found.findings[0]
     assert "no value" in found.findings[0]
 
@@ -302,11 +302,11 @@ def test_where_nothing_can_be_told_apart_the_fixed_weights_stay() -> None:
 def test_every_figure_of_the_paper_has_its_place() -> None:
     ours = {
         (n.table, n.method, n.metric)
-        for result in (chosen(), extended(), weighting.EXPERIMENT.run(simulated()))
+        for result in (chosen(), extended(), weighting.measure.run(simulated()))
         for table in result.tables
         for n in table.numbers
     }
-    labels = {*choosing.EXPERIMENT.labels, *extension.EXPERIMENT.labels, *weighting.EXPERIMENT.labels}
+    labels = {*choosing.measure.labels, *extension.measure.labels, *weighting.measure.labels}
     wanted = {(p.table, p.method, p.metric) for p in printed() if p.table in labels}
     assert wanted
     assert wanted <= ours
@@ -314,7 +314,7 @@ def test_every_figure_of_the_paper_has_its_place() -> None:
 
 def test_a_model_that_always_says_yes_is_no_trouble() -> None:
     few = study_of(setting("yes", "whatsup", simulate(ALWAYS_YES, 25, 3), splits=2))
-    for experiment in (choosing.EXPERIMENT, extension.EXPERIMENT, weighting.EXPERIMENT):
+    for experiment in (choosing.measure, extension.measure, weighting.measure):
         found = experiment.run(few)
         assert found.tables
         assert found.findings

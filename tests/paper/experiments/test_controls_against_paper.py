@@ -21,15 +21,15 @@ from tests.tables import random_rows, table_of
 HEADLINE = ("qwen3-vl-8b", "internvl3.5-8b", "llava-1.5-7b")
 SMALLER, NEWER = "qwen3-vl-2b", "llava-onevision-7b"
 EXPERIMENTS = [
-    supervised.EXPERIMENT,
-    onevision.EXPERIMENT,
-    qwen2b.EXPERIMENT,
-    answer_bias.EXPERIMENT,
-    direct_answer.EXPERIMENT,
-    class_coverage.EXPERIMENT,
-    family_transfer.EXPERIMENT,
-    family_breakdown.EXPERIMENT,
-    quadrants.EXPERIMENT,
+    supervised.measure,
+    onevision.measure,
+    qwen2b.measure,
+    answer_bias.measure,
+    direct_answer.measure,
+    class_coverage.measure,
+    family_transfer.measure,
+    family_breakdown.measure,
+    quadrants.measure,
 ]
 
 

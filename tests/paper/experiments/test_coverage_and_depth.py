@@ -32,7 +32,7 @@ def test_a_frontier_is_exact_coverage_at_every_share() -> None:
 
 
 def test_pooled_points_by_loops() -> None:
-    found = curves.EXPERIMENT.run(two_models().study)
+    found = curves.measure.run(two_models().study)
     for (model, data), rows in two_models().rows.items():
         for name in ("confidence", "vcd-contrast", "recap-img"):
             values = risks(name, rows)
@@ -90,12 +90,12 @@ def test_without_held_out_negatives_there_is_no_hfpr_to_draw() -> None:
     rows = random_rows(2, 40)
     for row in rows:
         row["label"] = "no" if reference.calibrates(0, row["unit"]) else "yes"
-    found = curves.EXPERIMENT.run(one(rows).study)
+    found = curves.measure.run(one(rows).study)
     assert [chart.name for chart in found.charts] == ["acc-model-whatsup"]
 
 
 def test_the_figure_shows_selective_accuracy_as_the_papers_does() -> None:
-    found = curves.EXPERIMENT.run(two_models().study)
+    found = curves.measure.run(two_models().study)
     drawn = [chart for chart in found.charts if chart.name.startswith("acc-")]
     assert len(drawn) == len(two_models().study.settings)
     for chart, s in zip(drawn, two_models().study.settings, strict=True):
@@ -105,7 +105,7 @@ def test_the_figure_shows_selective_accuracy_as_the_papers_does() -> None:
 
 def test_without_degraded_pictures_there_is_no_contrast() -> None:
     study = one(changed(random_rows(2, 40), lambda row: row["margins"].pop("degraded"))).study
-    found = curves.EXPERIMENT.run(study)
+    found = curves.measure.run(study)
     assert any("vcd-contrast" in sentence for sentence in found.missing)
     assert {number.method for number in found.tables[1].numbers} == {"confidence", "recap-img", "recap-selector"}
 
@@ -114,7 +114,7 @@ def test_without_degraded_pictures_there_is_no_contrast() -> None:
 
 
 def test_depth_by_loops() -> None:
-    found = depth.EXPERIMENT.run(two_models().study)
+    found = depth.measure.run(two_models().study)
     for s, every in two_models().settings():
         rows = [row for row in every if row["claim"] == "in_front_of"]
         expected: dict[str, list[float]] = {}
@@ -175,7 +175,7 @@ def test_evidence_that_is_equally_decided_everywhere_leaves_nothing_ambiguous() 
         if row["claim"] == "in_front_of":
             row["margins"]["image"]["behind"] = row["margins"]["image"]["in_front_of"] - 1
 
-    found = depth.EXPERIMENT.run(one(changed(random_rows(4, 60, step=0.25), equally_decided), splits=3).study)
+    found = depth.measure.run(one(changed(random_rows(4, 60, step=0.25), equally_decided), splits=3).study)
     place = {"model": "model", "data": "whatsup", "method": "fixed-graph"}
     assert math.isnan(found.number("text:depth-reliability", "ambiguous.hfpr@80", **place))
     assert found.number("text:depth-reliability", "ambiguous.negatives", **place) == 0
@@ -184,10 +184,10 @@ def test_evidence_that_is_equally_decided_everywhere_leaves_nothing_ambiguous() 
 
 def test_no_depth_statements() -> None:
     rows = [row for row in random_rows(4, 80) if row["claim"] != "in_front_of"]
-    assert "depth statements" in depth.EXPERIMENT.run(one(rows).study).missing[0]
+    assert "depth statements" in depth.measure.run(one(rows).study).missing[0]
     # One depth statement is on one side of every split only.
     alone = fields("alone", "behind", unit="alone", label="no")
-    found = depth.EXPERIMENT.run(one([*rows, alone], splits=3).study)
+    found = depth.measure.run(one([*rows, alone], splits=3).study)
     assert all(math.isnan(number.value) for number in found.tables[0].numbers)
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from recap.paper.experiments.evidence.evidence_quadrants import EXPERIMENT, NAMES, regimes
+from recap.paper.experiments.evidence.evidence_quadrants import NAMES, measure, regimes
 from tests.paper.experiments.small_studies import by_hand, setting, simulated, study_of
 from tests.tables import random_rows, table_of
 
@@ -31,7 +31,7 @@ def test_rows_fall_by_the_signs_of_their_lifts_and_zero_is_no_lift() -> None:
         row(0, -2, "no", "no"),
         row(3, -2, "yes", "yes"),
     )
-    found = EXPERIMENT.run(study)
+    found = measure.run(study)
     at = {"model": "hand", "data": "made"}
     expected = {"claim_only": (30, 100 / 3), "anti_only": (20, 0), "both_high": (10, 100), "both_low": (40, 25)}
     for name, (share, error) in expected.items():
@@ -42,7 +42,7 @@ def test_rows_fall_by_the_signs_of_their_lifts_and_zero_is_no_lift() -> None:
 
 
 def test_an_empty_regime_has_a_share_of_zero_and_no_error() -> None:
-    found = EXPERIMENT.run(by_hand(*(row(1, -1, label, "yes") for label in ("yes", "no", "yes", "no"))))
+    found = measure.run(by_hand(*(row(1, -1, label, "yes") for label in ("yes", "no", "yes", "no"))))
     assert found.number(LABEL, "both_high.share", model="hand", data="made") == 0
     assert math.isnan(found.number(LABEL, "both_high.err", model="hand", data="made"))
     assert "in no row." in found.findings[0]
@@ -51,7 +51,7 @@ def test_an_empty_regime_has_a_share_of_zero_and_no_error() -> None:
 
 def test_the_regimes_part_the_table_and_their_errors_add_up() -> None:
     study = simulated()
-    found = EXPERIMENT.run(study)
+    found = measure.run(study)
     for s in study.of(study.headline, ("whatsup",)):
         assert (sum(rows.astype(int) for rows in regimes(s).values()) == 1).all()
         figures = [
@@ -66,6 +66,6 @@ def test_without_text_margins_it_says_so() -> None:
     rows = random_rows(8, 60)
     for each in rows:
         del each["margins"]["text"]
-    found = EXPERIMENT.run(study_of(setting("made", "whatsup", table_of(*rows))))
+    found = measure.run(study_of(setting("made", "whatsup", table_of(*rows))))
     assert not found.tables
     assert found.missing == ("made on whatsup: recap-cal: text.claim is missing",)

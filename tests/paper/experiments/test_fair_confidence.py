@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from recap.paper.experiments.deployment.fair_confidence import CONTROLS, EXPERIMENT
+from recap.paper.experiments.deployment.fair_confidence import CONTROLS, measure
 from tests.paper.experiments.small_studies import METRICS, setting, simulated, study_of
 from tests.simulate import ALIGNED, simulate
 from tests.tables import random_rows, table_of
@@ -17,7 +17,7 @@ from tests.tables import random_rows, table_of
 
 def test_conf_anslogit_is_what_scikit_learn_gives_split_by_split() -> None:
     study = simulated()
-    found = EXPERIMENT.run(study)
+    found = measure.run(study)
     for s in study.main():
         table, accuracies, rates = s.table, [], []
         margin = np.abs(table.direct("image"))
@@ -36,7 +36,7 @@ def test_conf_anslogit_is_what_scikit_learn_gives_split_by_split() -> None:
 
 def test_both_tables_say_the_same_of_what_both_hold() -> None:
     study = simulated()
-    found = EXPERIMENT.run(study)
+    found = measure.run(study)
     for s in study.main():
         for method in ("probe-logit", "recap-img"):
             for metric in METRICS:
@@ -50,7 +50,7 @@ def test_both_tables_say_the_same_of_what_both_hold() -> None:
 
 def test_the_findings_count_what_the_tables_hold() -> None:
     study = simulated()
-    found = EXPERIMENT.run(study)
+    found = measure.run(study)
     for control, sentence in zip(CONTROLS, found.findings, strict=False):
         better = {"acc@80": 0, "hfpr@80": 0}
         for s in study.main():
@@ -65,7 +65,7 @@ def test_the_findings_count_what_the_tables_hold() -> None:
 
 def test_without_scikit_learn_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    found = EXPERIMENT.run(study_of(setting("aligned", "whatsup", simulate(ALIGNED, 60, 3))))
+    found = measure.run(study_of(setting("aligned", "whatsup", simulate(ALIGNED, 60, 3))))
     assert not found.tables
     assert "scikit-learn is not installed" in found.missing[0]
 
@@ -75,7 +75,7 @@ def test_a_setting_without_the_degraded_picture_lacks_only_the_upper_bound() -> 
     for row in rows:
         del row["margins"]["degraded"]
     study = study_of(setting("made", "vsr", table_of(*rows)), setting("made", "whatsup", table_of(*random_rows(6, 60))))
-    found = EXPERIMENT.run(study)
+    found = measure.run(study)
     assert not math.isnan(found.number("fair-confidence", "acc@80", model="made", data="vsr", method="probe-logit"))
     assert math.isnan(found.number("text:logit-hall", "hall_auc", model="made", data="vsr", method="logit-hall"))
     assert not math.isnan(

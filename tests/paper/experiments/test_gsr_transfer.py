@@ -8,11 +8,8 @@ import numpy as np
 import pytest
 
 from recap.evaluation.splits import is_calibration
-from recap.paper.experiments import Setting, Study
+from recap.paper.experiments import EXPERIMENTS, Setting, Study
 from recap.paper.experiments.gsr_source import calibrate_source, pooled
-from recap.paper.experiments.transfer.gsrbench_results import EXPERIMENT as MODES
-from recap.paper.experiments.transfer.gsrbench_summary import EXPERIMENT as SUMMARY
-from recap.paper.experiments.transfer.strict_gsr_transfer import EXPERIMENT as STRICT
 from recap.paper.printed import printed
 from recap.policy import IMG, SELECTOR
 from recap.statistics import accepted_count
@@ -21,6 +18,11 @@ from tests.paper.experiments.small_studies import pooled_slowly, setting, study_
 from tests.simulate import ALIGNED, BIASED, simulate
 from tests.tables import random_rows, table_of
 
+MODES, SUMMARY, STRICT = (
+    EXPERIMENTS["gsrbench-results"],
+    EXPERIMENTS["gsrbench-summary"],
+    EXPERIMENTS["strict-gsr-transfer"],
+)
 SPLITS = 4
 
 

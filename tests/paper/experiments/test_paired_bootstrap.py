@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recap.paper.experiments.deployment.paired_bootstrap import EXPERIMENT
+from recap.paper.experiments.deployment.paired_bootstrap import measure
 from recap.statistics import draw_units
 from tests import reference
 from tests.paper.experiments.by_loops import (
@@ -40,7 +40,7 @@ def _drawn(rows: Rows, values: list[float], counts: Any) -> dict[str, list[float
 
 
 def test_gains_and_intervals_are_those_of_resampled_rows_written_out() -> None:
-    result = EXPERIMENT.run(two_models().study)
+    result = measure.run(two_models().study)
     assert {s.mode for s in two_models().study.settings} == {"recap-img", "recap-selector"}
     for s, rows in two_models().settings()[1:3]:
         counts = draw_units(len({row["unit"] for row in rows}), DRAWS)
@@ -58,7 +58,7 @@ def test_gains_and_intervals_are_those_of_resampled_rows_written_out() -> None:
 
 
 def test_the_main_table_repeats_the_full_one() -> None:
-    result = EXPERIMENT.run(two_models().study)
+    result = measure.run(two_models().study)
     for s, rows in two_models().settings():
         for metric in ("gain.hfpr@80", "gain.hall_auc.low", "gain.hall_auc.high"):
             full = result.number("paired-bootstrap-gains", metric, model=s.model, data=s.data, method=s.mode)
@@ -70,7 +70,7 @@ def test_the_main_table_repeats_the_full_one() -> None:
 
 
 def test_evidence_that_only_repeats_confidence_gains_nothing() -> None:
-    result = EXPERIMENT.run(one(changed(random_rows(3, 60), evidence_repeats_the_answer)).study)
+    result = measure.run(one(changed(random_rows(3, 60), evidence_repeats_the_answer)).study)
     gains = [n for n in result.tables[1].numbers if n.metric.difference == "gain"]
     assert len(gains) == 12
     assert all(n.value == 0 for n in gains)

@@ -81,7 +81,7 @@ def test_too_little_to_calibrate_on_is_not_eligible() -> None:
     for row in rows:
         # One false statement in all: nearly every small budget knows a single truth.
         row["label"] = "no" if row is rows[0] else "yes"
-    found = calibration_size.EXPERIMENT.run(one(rows, splits=4).study)
+    found = calibration_size.measure.run(one(rows, splits=4).study)
     for budget in BUDGETS:
         place = {"model": "model", "data": "whatsup"}
         assert found.number("calibration-size", f"cal{budget}.eligible", **place, method="recap-selector") == 0
@@ -93,7 +93,7 @@ def test_too_little_to_calibrate_on_is_not_eligible() -> None:
 
 
 def test_the_full_pool_by_loops() -> None:
-    found = full_pool.EXPERIMENT.run(with_outside().study)
+    found = full_pool.measure.run(with_outside().study)
     s, rows = with_outside().settings()[0]
     values: dict[str, list[dict[str, float]]] = {"confidence": [], "recap-fallback": []}
     for seed, policy in enumerate(s.policies):
@@ -124,7 +124,7 @@ def test_the_full_pool_by_loops() -> None:
 
 
 def test_a_benchmark_inside_the_graph_has_no_fuller_pool() -> None:
-    assert "outside the graph" in full_pool.EXPERIMENT.run(two_models().study).missing[0]
+    assert "outside the graph" in full_pool.measure.run(two_models().study).missing[0]
 
 
 # Prompts
@@ -139,7 +139,7 @@ def reworded(*others: Rows, rows: Rows | None = None) -> Study:
 def test_the_same_words_give_the_same_figures() -> None:
     same = random_rows(8, 40, step=0.5)
     study = reworded(same, same[::-1], same)
-    found = prompts.EXPERIMENT.run(study)
+    found = prompts.measure.run(study)
     for number in found.tables[0].numbers:
         if number.metric.name.startswith("rho"):
             assert number.value == pytest.approx(1)
@@ -153,7 +153,7 @@ def test_wordings_by_loops() -> None:
     plain = random_rows(8, 40, step=0.5)
     # Other margins for the same statements; the second lacks two of them.
     others = [_as_asked_otherwise(plain, seed) for seed in (1, 2, 3)]
-    found = prompts.EXPERIMENT.run(reworded(others[0], others[1][2:], others[2]))
+    found = prompts.measure.run(reworded(others[0], others[1][2:], others[2]))
     tables = [rows[2:] for rows in (plain, *others)]
     for name in prompts.METHODS:
         values = [risks(name, rows) for rows in tables]
@@ -194,19 +194,19 @@ def test_a_benchmark_in_plain_words_only_is_missed() -> None:
     settings = [
         replace(s, wrapped={"image": s.table}) if (s.model, s.data) == ("shy", "vsr") else s for s in study.settings
     ]
-    found = prompts.EXPERIMENT.run(replace(study, settings=tuple(settings)))
+    found = prompts.measure.run(replace(study, settings=tuple(settings)))
     assert {(n.model, n.data) for n in found.tables[0].numbers} == {("shy", "vsr")}
     assert found.missing == ("shy on whatsup: asked in the plain wording only",)
 
 
 def test_wordings_that_are_not_there_are_missed() -> None:
-    assert "wrappers" in prompts.EXPERIMENT.run(two_models().study).missing[0]
+    assert "wrappers" in prompts.measure.run(two_models().study).missing[0]
     image_only = [row | {"margins": {"image": row["margins"]["image"]}} for row in random_rows(8, 40, step=0.5)]
-    found = prompts.EXPERIMENT.run(reworded(image_only))
+    found = prompts.measure.run(reworded(image_only))
     assert not found.tables
     assert "margins.text" in found.missing[0]
     strangers = [row | {"id": f"other-{row['id']}"} for row in random_rows(8, 40)]
-    assert "no statement" in prompts.EXPERIMENT.run(reworded(strangers)).missing[0]
+    assert "no statement" in prompts.measure.run(reworded(strangers)).missing[0]
 
 
 # Cross-auditor
@@ -224,7 +224,7 @@ def three_models() -> Known:
 
 
 def test_an_auditor_is_a_table_with_the_targets_answers() -> None:
-    found = cross_auditor.EXPERIMENT.run(three_models().study)
+    found = cross_auditor.measure.run(three_models().study)
     everyone = [{row["id"] for row in rows} for rows in three_models().rows.values()]
     common = set.intersection(*everyone)
     assert len(common) < len(everyone[0])
@@ -250,10 +250,10 @@ def test_self_audit_is_recap_img() -> None:
 
 
 def test_nobody_else_to_audit() -> None:
-    assert "second model" in cross_auditor.EXPERIMENT.run(one(random_rows(1, 40)).study).missing[0]
+    assert "second model" in cross_auditor.measure.run(one(random_rows(1, 40)).study).missing[0]
     shy = two_models().study.settings
     renamed = [s for s in shy if s.data == "whatsup"]
     others = tuple(row.model_copy(update={"id": f"x{row.id}"}) for row in renamed[1].probed.rows)
     apart = replace(renamed[1], probed=MarginTable(others, renamed[1].probed.graph))
     study = replace(two_models().study, settings=(renamed[0], apart))
-    assert "all models" in cross_auditor.EXPERIMENT.run(study).missing[0]
+    assert "all models" in cross_auditor.measure.run(study).missing[0]

@@ -19,7 +19,7 @@ from tests.paper.experiments.by_loops import Rows, changed, known, one
 from tests.tables import fields, random_rows
 
 EXPERIMENTS = [
-    module.EXPERIMENT
+    module.measure
     for module in (
         mechanism,
         paired_gains,

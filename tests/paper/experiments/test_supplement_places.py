@@ -30,7 +30,7 @@ MODULES = (
     curves,
     depth,
 )
-EXPERIMENTS = [module.EXPERIMENT for module in MODULES]
+EXPERIMENTS = [module.measure for module in MODULES]
 MODELS = ("qwen3-vl-8b", "internvl3.5-8b", "llava-1.5-7b")
 OUTSIDE = {"vsr": 0.3, "whatsup": 0.0}
 

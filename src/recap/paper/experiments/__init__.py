@@ -1,4 +1,4 @@
-"""Every experiment of the paper: one module each, by topic, found by looking for its `EXPERIMENT`."""
+"""Every experiment of the paper: one module each, by topic, found by looking for its `measure`."""
 
 import pkgutil
 from importlib import import_module
@@ -54,7 +54,7 @@ def _found() -> list[Experiment]:
         for topic in topics
         for module in pkgutil.iter_modules(import_module(topic).__path__)
     ]
-    return [module.EXPERIMENT for module in modules]
+    return [module.measure for module in modules]
 
 
 def _place(experiment: Experiment) -> int:

@@ -36,6 +36,10 @@ MAIN = Reads(("primary",), lambda study: product(study.headline, study.primary))
 CONTROLLED = Reads(("controlled",), _controlled)
 
 
+Measure = Callable[[Study, list[Setting]], Result]
+"""from the study and those of the settings it reads that allow its risks, at least one"""
+
+
 @dataclass(frozen=True)
 class Experiment:
     """One of the paper's experiments. Its module has its name."""
@@ -46,10 +50,9 @@ class Experiment:
     """what it asks, in a sentence or two"""
     labels: tuple[str, ...]
     """the paper's tables and figures that it regenerates"""
-    measure: Callable[[Study, list[Setting]], Result]
-    """from the study and those of the settings it reads that allow its risks, at least one"""
-    reads: Reads = MAIN
-    risks: tuple[str, ...] = (CONFIDENCE, IMG)
+    measure: Measure
+    reads: Reads
+    risks: tuple[str, ...]
     """what a setting's table must allow"""
 
     def run(self, study: Study) -> Result:
@@ -76,6 +79,18 @@ class Experiment:
     def section(self, result: Result) -> Section:
         """As a report shows it."""
         return Section(self.name, self.title, self.question, self.labels, result)
+
+
+def experiment(
+    title: str, question: str, labels: tuple[str, ...], reads: Reads = MAIN, risks: tuple[str, ...] = (CONFIDENCE, IMG)
+) -> Callable[[Measure], Experiment]:
+    """Make a module's function the experiment of the module's name."""
+
+    def declare(measure: Measure) -> Experiment:
+        name = measure.__module__.rpartition(".")[2].replace("_", "-")
+        return Experiment(name, title, question, labels, measure, reads, risks)
+
+    return declare
 
 
 def typeset(sentence: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from recap.errors import RecapError
 from recap.evaluation.protocol import BASELINE, DEPLOYED, evaluate
 from recap.evaluation.result import Measured
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import span, tally
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
@@ -20,6 +20,13 @@ METHODS = {BASELINE: "confidence", FLIP: "BCEA-Flip", IMG: "RECAP-Img", DEPLOYED
 METRICS = ("coverage", "acc", "hfpr", "hall_auc")
 
 
+@experiment(
+    "BCEA's horizontal flip",
+    "On left/right statements, does mirroring the image tell wrong answers from right ones better than asking for the "
+    "contradiction?",
+    ("bcea-flip",),
+    risks=(BASELINE, IMG, FLIP),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The held-out protocol on left/right rows alone: thresholds, CDFs and the gate see no other family."""
     sheet = Sheet(
@@ -60,14 +67,3 @@ def _compared(study: Study, settings: list[Setting], sheet: Sheet, ours: str, th
     ahead = [a - b for a, b in zip(ours_auc, theirs_auc, strict=True)]
     better = f"{METHODS[ours]} ranks false assertions about left and right better than {METHODS[theirs]} in "
     return f"{better}{tally(study, settings, ahead)}: held-out Hall-AUC {span(ahead)}."
-
-
-EXPERIMENT = Experiment(
-    "bcea-flip",
-    "BCEA's horizontal flip",
-    "On left/right statements, does mirroring the image tell wrong answers from right ones better than asking for the "
-    "contradiction?",
-    ("bcea-flip",),
-    measure,
-    risks=(BASELINE, IMG, FLIP),
-)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from recap.evaluation.metrics import FOUR
-from recap.paper.experiments.experiment import Experiment, Reads
+from recap.paper.experiments.experiment import Reads, experiment
 from recap.paper.experiments.sentences import span, tally
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
@@ -24,6 +24,13 @@ def _every_model(study: Study) -> Iterable[tuple[str, str]]:
     return product(filter(None, (*study.headline, study.scale, study.newer)), study.primary)
 
 
+@experiment(
+    'A competitive "no"',
+    'Should a "no" need a contradiction that is stronger than the claim itself, where the model affirms both?',
+    (COMPETITIVE, TEXT),
+    reads=Reads(("primary", "further"), _every_model),
+    risks=(IMG, COMPETITIVE),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """What the competitive "no" changes on held-out units, and how RECAP-Img treats jointly positive "no" answers."""
     sheet = Sheet(
@@ -102,14 +109,3 @@ def _regime(study: Study, treated: list[tuple[float, float, float]]) -> list[str
 def _range(shares: list[float]) -> str:
     low, high = f"{100 * min(shares):.1f}", f"{100 * max(shares):.1f}"
     return f"{low} %" if low == high else f"{low} to {high} %"
-
-
-EXPERIMENT = Experiment(
-    COMPETITIVE,
-    'A competitive "no"',
-    'Should a "no" need a contradiction that is stronger than the claim itself, where the model affirms both?',
-    (COMPETITIVE, TEXT),
-    measure,
-    Reads(("primary", "further"), _every_model),
-    (IMG, COMPETITIVE),
-)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from recap.evaluation.metrics import FOUR
 from recap.evaluation.protocol import BASELINE
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import span, tally
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
@@ -24,6 +24,13 @@ OTHERS = ("prompt-sc", "vcd-contrast")
 METHODS = (BASELINE, *OTHERS, BIDIRECTIONAL, COMBINED, IMG)
 
 
+@experiment(
+    "Constraint-aware prompting",
+    "Does a prompt that makes the model check the relation both ways, or through a third object, tell which of its "
+    "direct answers to reject?",
+    ("constraint-aware-risk", "text:constraint-aware"),
+    risks=(BASELINE, IMG, *PROMPTS),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The constrained risks beside the others, and how often the constrained answer differs from the audited one."""
     sheet = Sheet(
@@ -89,14 +96,3 @@ def _findings(study: Study, settings: list[Setting]) -> tuple[str, ...]:
         f"{tally(study, settings, [gain.low for gain in gains])}: Hall-AUC {span([gain.point for gain in gains])}.",
         f"RECAP-Img ranks them better than CA-Combined in {tally(study, settings, behind)}: Hall-AUC {span(behind)}.",
     )
-
-
-EXPERIMENT = Experiment(
-    "constraint-aware",
-    "Constraint-aware prompting",
-    "Does a prompt that makes the model check the relation both ways, or through a third object, tell which of its "
-    "direct answers to reject?",
-    ("constraint-aware-risk", "text:constraint-aware"),
-    measure,
-    risks=(BASELINE, IMG, *PROMPTS),
-)

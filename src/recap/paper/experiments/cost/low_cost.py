@@ -12,7 +12,7 @@ import numpy as np
 
 from recap.claims import Graph
 from recap.evaluation.metrics import measure as metrics_of
-from recap.paper.experiments.experiment import MAIN, Experiment, Reads
+from recap.paper.experiments.experiment import MAIN, Reads, experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.report.result import Result, Sheet, Whole
 from recap.risks import RISKS, compute_risk, offered
@@ -22,6 +22,13 @@ from recap.table import Direct, MarginTable, Row
 VARIANTS = ("confidence", "prompt-sc", "anti-delta", "recap-img", "recap-cal", "recap-selector")
 
 
+@experiment(
+    "Low-cost equivalence",
+    "Does a risk stay the same when only the probes it needs are asked?",
+    ("text:low-cost",),
+    reads=Reads(("primary", "reprobed"), MAIN.places),
+    risks=(),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Each variant on rows that hold only what it declares, and on rows that were asked no more, against all."""
     sheet = Sheet(
@@ -145,14 +152,3 @@ def asked_again(statements: Sequence[int]) -> str:
         f"In {len(statements)} of them up to {max(statements)} statements were also asked again, with a small probe "
         "set alone: another batch may move the last digits of a margin."
     )
-
-
-EXPERIMENT = Experiment(
-    "low-cost",
-    "Low-cost equivalence",
-    "Does a risk stay the same when only the probes it needs are asked?",
-    ("text:low-cost",),
-    measure,
-    Reads(("primary", "reprobed"), MAIN.places),
-    (),
-)

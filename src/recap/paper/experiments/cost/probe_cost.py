@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from recap.claims import Claim, Statement
-from recap.paper.experiments.experiment import Experiment, Reads
+from recap.paper.experiments.experiment import Reads, experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.probes import merge_by_image, plan_probes, planned_calls, printed_calls, ways
 from recap.probes.cost import CALLS_PER_PROBE
@@ -17,6 +17,19 @@ SHARED = PLANS[:3]
 """also counted with pictures shared"""
 
 
+def _once(study: Study) -> Iterable[tuple[str, str]]:
+    """Each primary benchmark once, with whichever model was probed on it first; with all where none was."""
+    first = {s.data: s.model for s in reversed(study.main())}
+    return [(m, data) for data in study.primary for m in study.headline if first.get(data, m) == m]
+
+
+@experiment(
+    "Probe cost",
+    "How many likelihood calls does each risk need per statement?",
+    ("supp-probe-cost",),
+    reads=Reads(("primary",), _once),
+    risks=(),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Mean calls per statement inside the graph, by benchmark: they depend on the statements, not on the model."""
     printed = Sheet(
@@ -50,12 +63,6 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             f"supports, asks {alone['img']:.1f}, and {shared['img']:.1f} where statements share a picture."
         )
     return Result((printed.table, planned.table), tuple(findings))
-
-
-def _once(study: Study) -> Iterable[tuple[str, str]]:
-    """Each primary benchmark once, with whichever model was probed on it first; with all where none was."""
-    first = {s.data: s.model for s in reversed(study.main())}
-    return [(m, data) for data in study.primary for m in study.headline if first.get(data, m) == m]
 
 
 def claims_of(table: MarginTable) -> list[Claim]:
@@ -95,14 +102,3 @@ def distinct_probes(claims: list[Claim], table: MarginTable, probes: str) -> int
     plans = [plan_probes(claim, probes, graph=table.graph) for claim in claims]
     pictures = [row.image or row.unit for row in table.rows]
     return sum(map(len, merge_by_image(plans, pictures).values()))
-
-
-EXPERIMENT = Experiment(
-    "probe-cost",
-    "Probe cost",
-    "How many likelihood calls does each risk need per statement?",
-    ("supp-probe-cost",),
-    measure,
-    Reads(("primary",), _once),
-    (),
-)

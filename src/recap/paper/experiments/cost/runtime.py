@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from recap.paper.experiments.cost.probe_cost import claims_of, distinct_probes
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.study import Setting, Spent, Study
 from recap.probes import diagnostic_probes
 from recap.report.result import Result, Sheet
@@ -13,6 +13,12 @@ from recap.report.result import Result, Sheet
 METHOD = "recap-vcd"
 
 
+@experiment(
+    "Runtime",
+    "How long does it take to ask everything that the diagnostics need?",
+    ("runtime-summary",),
+    risks=(),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Probes in the paper's counting and in ours; minutes where the margins were probed for this report."""
     sheet = Sheet(
@@ -63,13 +69,3 @@ def measure(study: Study, settings: list[Setting]) -> Result:
 def rate(spent: Spent) -> float:
     """Probes a second; no value where no time was measured."""
     return spent.probes / spent.seconds if spent.seconds > 0 else math.nan
-
-
-EXPERIMENT = Experiment(
-    "runtime",
-    "Runtime",
-    "How long does it take to ask everything that the diagnostics need?",
-    ("runtime-summary",),
-    measure,
-    risks=(),
-)

@@ -6,7 +6,7 @@ import numpy as np
 
 from recap.arrays import Bools, Floats
 from recap.paper.experiments.cost.probe_cost import claims_of
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import points
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG, STAGED, calibrate
@@ -18,6 +18,11 @@ from recap.statistics import accept_lowest, accepted_count, accuracy, ascending,
 METHOD = "recap-staged"
 
 
+@experiment(
+    "Confidence-first staging",
+    "What does it cost to probe only those answers that confidence does not accept at once?",
+    ("staged-cost",),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Calls, accuracy and H-FPR of full RECAP-Img and of the staged variant: pooled, then over the splits."""
     sheet = Sheet(
@@ -84,12 +89,3 @@ def deployed(s: Setting) -> dict[str, list[float]]:
         return share | outcome(applied.accepted, held.yes, held.positive)
 
     return s.over_splits(split)
-
-
-EXPERIMENT = Experiment(
-    "staged",
-    "Confidence-first staging",
-    "What does it cost to probe only those answers that confidence does not accept at once?",
-    ("staged-cost",),
-    measure,
-)

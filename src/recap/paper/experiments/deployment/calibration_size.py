@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from recap.arrays import Bools
 from recap.errors import RecapError
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import SELECTOR, Policy, calibrate
 from recap.report.charts import Line, line_chart
@@ -23,6 +23,11 @@ BUDGETS = (1, 2, 5, 10, 20)
 """percent of all units; the last is a split's whole calibration side"""
 
 
+@experiment(
+    "Calibration size",
+    "How many labelled units does the gate need, and how well does a threshold from few of them carry over?",
+    ("calibration-size", "text:calibration-size"),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """How often the gate keeps the veto, and how well the threshold carries over, at each budget."""
     sheet = Sheet(
@@ -125,12 +130,3 @@ def finding(name: str, eligible: dict[int, float], coverage: dict[int, list[floa
         else ""
     )
     return f"{name}: {mode}.{moved}"
-
-
-EXPERIMENT = Experiment(
-    "calibration-size",
-    "Calibration size",
-    "How many labelled units does the gate need, and how well does a threshold from few of them carry over?",
-    ("calibration-size", "text:calibration-size"),
-    measure,
-)

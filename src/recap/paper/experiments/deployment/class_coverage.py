@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE
 from recap.report.result import Result, Sheet, Whole
@@ -15,6 +15,11 @@ SMALL = 2.1
 """points that the paper's ten quiet cells stay within"""
 
 
+@experiment(
+    "Coverage of each label",
+    "One threshold serves true and false statements: does RECAP reach its H-FPR by accepting fewer of one label?",
+    ("text:class-coverage",),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The share accepted among true and among false statements, and what the policy changes in it."""
     sheet = Sheet(
@@ -50,12 +55,3 @@ def _findings(changes: dict[str, float]) -> tuple[str, ...]:
         f"From confidence to the deployed policy, {small} of {len(changes)} model–data–label cells change their "
         f"coverage by at most {SMALL} points; the largest change is {changes[where]:+.1f} points, for {where}.",
     )
-
-
-EXPERIMENT = Experiment(
-    "class-coverage",
-    "Coverage of each label",
-    "One threshold serves true and false statements: does RECAP reach its H-FPR by accepting fewer of one label?",
-    ("text:class-coverage",),
-    measure,
-)

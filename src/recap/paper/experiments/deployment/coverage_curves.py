@@ -10,7 +10,7 @@ import numpy as np
 
 from recap.arrays import Bools, Floats
 from recap.evaluation.protocol import BASELINE, DEPLOYED
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import points
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG, SELECTOR
@@ -34,6 +34,11 @@ class Frontier:
     hfpr: Floats
 
 
+@experiment(
+    "Coverage curves",
+    "Does the order of the risks depend on how many answers are accepted?",
+    ("supp-coverage-frontier",),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Curves over the splits, and pooled figures around the operating point."""
     sheet = Sheet(
@@ -148,12 +153,3 @@ def finding(name: str, pooled: dict[str, Frontier]) -> str:
     return (
         f"{name}: RECAP-Img's H-FPR is lower than confidence's at {lower} of these coverages (points gained: {where})."
     )
-
-
-EXPERIMENT = Experiment(
-    "coverage-curves",
-    "Coverage curves",
-    "Does the order of the risks depend on how many answers are accepted?",
-    ("supp-coverage-frontier",),
-    measure,
-)

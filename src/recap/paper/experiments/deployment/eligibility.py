@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from recap.evaluation.metrics import measure as all_metrics
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import points
 from recap.paper.experiments.study import Setting, Study, mean_defined
 from recap.policy import IMG, SELECTOR, Gate, Policy, Scores, confidence_gate
@@ -20,6 +20,12 @@ LEVELS = (0.9, SHOWN, 0.99)
 CHANGES = ("acc", "hfpr")
 
 
+@experiment(
+    "Sensitivity of the gate",
+    "Would another confidence level, or simply taking the mode that does better on the calibration rows, have chosen "
+    "differently, and what would it have changed?",
+    ("text:eligibility",),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Eligible splits at three levels; the splits in which utility agrees with the gate; what it changes held out."""
     sheet = Sheet(
@@ -110,13 +116,3 @@ def _finding(study: Study, s: Setting, counts: dict[float, int], agreed: int, ch
         return f"{rules}."
     changed = [f"{study.heading(name)} by {points(mean_defined(changes[name]), 2)}" for name in CHANGES]
     return f"{rules}, and changes held-out {' and '.join(changed)} points."
-
-
-EXPERIMENT = Experiment(
-    "eligibility",
-    "Sensitivity of the gate",
-    "Would another confidence level, or simply taking the mode that does better on the calibration rows, have chosen "
-    "differently, and what would it have changed?",
-    ("text:eligibility",),
-    measure,
-)

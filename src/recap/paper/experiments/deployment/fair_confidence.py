@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 
 from recap.evaluation.metrics import FOUR
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG
 from recap.report.result import LackingError, Result, Sheet
@@ -19,6 +19,13 @@ UPPER_BOUND = "logit-hall"
 FAIR, COMBINER, TEXT = "fair-confidence", "supervised-combiner", "text:logit-hall"
 
 
+@experiment(
+    "Supervised controls",
+    "With the same labelled calibration units, does a fitted model of what goes wrong do better than RECAP-Img, whose "
+    "formula is fixed?",
+    (FAIR, COMBINER, TEXT),
+    risks=(CONFIDENCE, IMG, *CONTROLS),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Held-out means of the fitted controls and of RECAP-Img, and of the richer fusion where its probes are there."""
     about = f"Held-out means ± standard deviation over {settings[0].splits} splits; the calibration units that fix "
@@ -74,14 +81,3 @@ def upper_bound(gains: Sequence[float]) -> str:
         f"{len(gains)} settings; the difference from RECAP-Img lies between {min(gains):+.1f} and {max(gains):+.1f} "
         "points."
     )
-
-
-EXPERIMENT = Experiment(
-    "fair-confidence",
-    "Supervised controls",
-    "With the same labelled calibration units, does a fitted model of what goes wrong do better than RECAP-Img, whose "
-    "formula is fixed?",
-    (FAIR, COMBINER, TEXT),
-    measure,
-    risks=(CONFIDENCE, IMG, *CONTROLS),
-)

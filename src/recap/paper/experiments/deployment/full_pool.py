@@ -7,7 +7,7 @@ from itertools import product
 
 from recap.evaluation.metrics import FOUR
 from recap.evaluation.protocol import BASELINE, DEPLOYED
-from recap.paper.experiments.experiment import Experiment, Reads
+from recap.paper.experiments.experiment import Reads, experiment
 from recap.paper.experiments.sentences import points
 from recap.paper.experiments.study import Setting, Study, mean_defined
 from recap.report.result import LackingError, Result, Sheet
@@ -23,6 +23,12 @@ def _wider(study: Study) -> Iterable[tuple[str, str]]:
     return product(study.headline, wider or study.primary)
 
 
+@experiment(
+    "Full pool with fallback",
+    "Does RECAP still help when statements outside the graph are audited too, by confidence alone?",
+    ("full-vsr-fallback", "text:full-pool"),
+    reads=Reads(("primary",), _wider),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Every primary benchmark that has statements outside the graph, all of its statements in one pool."""
     sheet = Sheet(
@@ -55,13 +61,3 @@ def gain(s: Setting) -> dict[str, float]:
     """By how much the means are better than confidence's."""
     before, after = (s.evaluation.risks[risk].values for risk in METHODS.values())
     return {name: sign * (mean_defined(after[name]) - mean_defined(before[name])) for name, sign in FOUR.items()}
-
-
-EXPERIMENT = Experiment(
-    "full-pool",
-    "Full pool with fallback",
-    "Does RECAP still help when statements outside the graph are audited too, by confidence alone?",
-    ("full-vsr-fallback", "text:full-pool"),
-    measure,
-    Reads(("primary",), _wider),
-)

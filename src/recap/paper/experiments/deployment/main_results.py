@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from recap.evaluation.metrics import FOUR
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.study import Setting, Study, mean_defined
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 from recap.report.result import LackingError, Result, Sheet
@@ -17,6 +17,12 @@ HEADLINE = ("hfpr", "hall_auc")
 """what the findings speak of"""
 
 
+@experiment(
+    "Main results",
+    "Does deployed RECAP reject wrong answers better than plain confidence and than visual contrast, on units that "
+    "calibration has not seen?",
+    ("main-results", "text:main-results"),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Means over the splits, how often the gate chose each mode, and what RECAP changed."""
     sheet = Sheet(
@@ -85,13 +91,3 @@ def verdict(gains: Mapping[str, Interval]) -> str:
 def _mean(s: Setting, method: str, name: str) -> str:
     mean = mean_defined(s.held_out(method).values[name])
     return "no value" if mean != mean else f"{100 * mean:.1f}"
-
-
-EXPERIMENT = Experiment(
-    "main-results",
-    "Main results",
-    "Does deployed RECAP reject wrong answers better than plain confidence and than visual contrast, on units that "
-    "calibration has not seen?",
-    ("main-results", "text:main-results"),
-    measure,
-)

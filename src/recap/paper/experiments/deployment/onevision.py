@@ -5,7 +5,7 @@ from __future__ import annotations
 from recap.evaluation.metrics import FOUR
 from recap.evaluation.protocol import DEPLOYED
 from recap.paper.experiments.deployment.main_results import gains, regime
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.further import NEWER, SELECTIVE, STAND_IN, held_out, put_deployment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG
@@ -15,6 +15,13 @@ from recap.report.result import Result, Sheet
 CONTRAST = "vcd-contrast"
 
 
+@experiment(
+    "A newer architecture",
+    "Does the fixed policy carry over, unchanged, to a checkpoint that had no part in its design?",
+    ("onevision-main", "onevision-supp", "text:onevision"),
+    reads=NEWER,
+    risks=(CONFIDENCE, IMG, CONTRAST),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Confidence, visual contrast and RECAP on held-out units, and pooled gains with their paired intervals."""
     about = held_out(settings)
@@ -51,14 +58,3 @@ def _beyond_contrast(study: Study, main: Sheet, settings: list[Setting]) -> str:
         f"Deployed RECAP is better than visual contrast on {study.heading('acc')}, {study.heading('hfpr')} and "
         f"Hall-AUC together in {all_three} of {len(settings)} settings."
     )
-
-
-EXPERIMENT = Experiment(
-    "onevision",
-    "A newer architecture",
-    "Does the fixed policy carry over, unchanged, to a checkpoint that had no part in its design?",
-    ("onevision-main", "onevision-supp", "text:onevision"),
-    measure,
-    NEWER,
-    (CONFIDENCE, IMG, CONTRAST),
-)

@@ -10,7 +10,7 @@ import math
 
 from recap.evaluation.metrics import FOUR
 from recap.evaluation.protocol import BASELINE, DEPLOYED
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import counted, span, tally
 from recap.paper.experiments.study import Setting, Study
 from recap.report.charts import Whisker, whisker_chart
@@ -22,6 +22,12 @@ HEADLINE = ("hfpr", "hall_auc")
 """the two that the main paper prints"""
 
 
+@experiment(
+    "Statistical reliability",
+    "Is what RECAP gains over confidence more than chance, when whole images or choice groups are resampled, and does "
+    "it hold over all coverages?",
+    ("bootstrap-main", "paired-bootstrap-gains", "supp-aurc"),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The paired intervals of the mode that the gate chose in most splits, and what it errs over all coverages."""
     about = (
@@ -86,13 +92,3 @@ def _chart(study: Study, settings: list[Setting], name: str) -> Chart | None:
     heading = study.heading(name)
     svg = whisker_chart(rows, f"{heading} gain, points (right of zero RECAP is better)", mark=0)
     return Chart(f"gain-{name}", f"{heading}: gain over confidence", svg, "Paired 95 % intervals over resampled units.")
-
-
-EXPERIMENT = Experiment(
-    "paired-bootstrap",
-    "Statistical reliability",
-    "Is what RECAP gains over confidence more than chance, when whole images or choice groups are resampled, and does "
-    "it hold over all coverages?",
-    ("bootstrap-main", "paired-bootstrap-gains", "supp-aurc"),
-    measure,
-)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from recap.evaluation.protocol import BASELINE, DEPLOYED
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import span, tally
 from recap.paper.experiments.study import Setting, Study
 from recap.report.result import Result, Sheet
 from recap.statistics import hallucinations
 
 
+@experiment(
+    "Prevalence and precision",
+    "How much of the ranking is owed to how common false assertions are?",
+    ("prevalence-auprc",),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Average precision of confidence and of the mode that the gate chose in most splits."""
     sheet = Sheet(
@@ -36,12 +41,3 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             f"Confidence itself is better than a random order in {tally(study, settings, above)}: {span(above)}.",
         ),
     )
-
-
-EXPERIMENT = Experiment(
-    "prevalence",
-    "Prevalence and precision",
-    "How much of the ranking is owed to how common false assertions are?",
-    ("prevalence-auprc",),
-    measure,
-)

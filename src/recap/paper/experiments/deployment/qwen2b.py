@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from recap.evaluation.metrics import FOUR
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.further import SELECTIVE, SMALLER, STAND_IN, held_out, put_deployment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 from recap.report.result import Result, Sheet
 
 
+@experiment(
+    "A smaller model",
+    "Do both modes of RECAP, and the gate between them, still help a smaller checkpoint?",
+    ("qwen2b-scale-supp", "text:qwen2b"),
+    reads=SMALLER,
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Confidence and both modes of RECAP pooled, what was deployed, and the same modes on held-out units."""
     table = Sheet(
@@ -51,13 +57,3 @@ def _modes(study: Study, table: Sheet, s: Setting) -> str:
         f"points with RECAP-Img and by {change(SELECTOR)} with RECAP-Selector; the gate kept confidence as a veto in "
         f"{kept} of {s.splits} splits."
     )
-
-
-EXPERIMENT = Experiment(
-    "qwen2b",
-    "A smaller model",
-    "Do both modes of RECAP, and the gate between them, still help a smaller checkpoint?",
-    ("qwen2b-scale-supp", "text:qwen2b"),
-    measure,
-    SMALLER,
-)

@@ -8,7 +8,7 @@ import numpy as np
 
 from recap.evaluation.protocol import DEPLOYED
 from recap.paper.experiments.evidence.direct_answer_stratified import answers
-from recap.paper.experiments.experiment import CONTROLLED, Experiment, Reads
+from recap.paper.experiments.experiment import CONTROLLED, Reads, experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG
 from recap.report.metrics import Metric
@@ -16,6 +16,13 @@ from recap.report.result import Result, Sheet
 from recap.statistics import accuracy, false_negative_rate, hallucination_fpr
 
 
+@experiment(
+    "Answer bias",
+    "Does RECAP trade false assertions for missed ones, or punish every yes, or does it tell right from wrong among "
+    "equal answers?",
+    ("answer-bias-main", "text:answer-bias"),
+    reads=Reads(("primary",), CONTROLLED.places),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The controls on the benchmark with choice groups, and the direct answers themselves everywhere."""
     sheet = Sheet(
@@ -70,14 +77,3 @@ def _findings(
         f"answers for {ranked['no']} of {len(settings)} models there.",
         f"Before rejection, yes rate and FPR: {'; '.join(before)}.",
     )
-
-
-EXPERIMENT = Experiment(
-    "answer-bias",
-    "Answer bias",
-    "Does RECAP trade false assertions for missed ones, or punish every yes, or does it tell right from wrong among "
-    "equal answers?",
-    ("answer-bias-main", "text:answer-bias"),
-    measure,
-    Reads(("primary",), CONTROLLED.places),
-)

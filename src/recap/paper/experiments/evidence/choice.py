@@ -15,7 +15,7 @@ from recap.arrays import Bools, Floats
 from recap.evaluation.choices import Choices
 from recap.evaluation.edges import contradiction, learn_edges, retained
 from recap.paper.experiments.choice_groups import fixed_split, grouped
-from recap.paper.experiments.experiment import CONTROLLED, Experiment
+from recap.paper.experiments.experiment import CONTROLLED, experiment
 from recap.paper.experiments.sentences import points
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE
@@ -35,6 +35,14 @@ Score = Callable[[Bools], Floats]
 """from the groups that calibrate to a score of every row"""
 
 
+@experiment(
+    "Choosing among relations",
+    "Of several relations offered for one pair, which score puts the true one first: the direct margin, its lift over "
+    "the text, or competition along the fixed or the validated edges?",
+    (TABLE, TEXT),
+    reads=CONTROLLED,
+    risks=(CONFIDENCE,),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Accuracy, mean reciprocal rank and top-2 recall of four scores, and what the image margin misses."""
     pairs, missing = grouped(study, settings)
@@ -162,15 +170,3 @@ def _finding(study: Study, s: Setting, choices: Choices, held: dict[str, dict[st
     misses = f"in {second} of its {wrong} wrong choices the truth comes second" if wrong else "it is never wrong"
     held_out = "no group is held out" if np.isnan(base) else first
     return f"{study.name(s)}: {held_out}. Over all {len(choices)} groups {misses}."
-
-
-EXPERIMENT = Experiment(
-    "choice",
-    "Choosing among relations",
-    "Of several relations offered for one pair, which score puts the true one first: the direct margin, its lift over "
-    "the text, or competition along the fixed or the validated edges?",
-    (TABLE, TEXT),
-    measure,
-    CONTROLLED,
-    (CONFIDENCE,),
-)

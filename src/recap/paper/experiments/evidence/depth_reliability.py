@@ -6,7 +6,7 @@ import numpy as np
 
 from recap.arrays import Bools, Floats
 from recap.evaluation.protocol import BASELINE
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
 from recap.report.result import LackingError, Result, Sheet
@@ -28,6 +28,11 @@ FEW = 10
 """A share of fewer accepted negatives than this is not worth a sentence."""
 
 
+@experiment(
+    "Depth reliability",
+    "Can it be told from the margins where depth edges are to be trusted?",
+    ("supp-depth-reliability", "text:depth-reliability"),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Depth statements alone: confidence, the graph's risk, and the graph's risk only where its pair is decided."""
     sheet = Sheet(
@@ -112,12 +117,3 @@ def finding(name: str, heading: str, reliable: float, ambiguous: float, reliable
         f"{name}: depth statements with decided evidence are {verdict} than ambiguous ones: the fixed graph's "
         f"{heading} is {reliable:.1f} against {ambiguous:.1f} ({counts})."
     )
-
-
-EXPERIMENT = Experiment(
-    "depth-reliability",
-    "Depth reliability",
-    "Can it be told from the margins where depth edges are to be trusted?",
-    ("supp-depth-reliability", "text:depth-reliability"),
-    measure,
-)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from recap.arrays import Bools
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG
 from recap.report.result import Result, Sheet
@@ -14,6 +14,12 @@ from recap.statistics import errors, share
 PENALTY = "yes-penalty"
 
 
+@experiment(
+    "Within a fixed direct answer",
+    'Does relation evidence rank answers among those that say "yes", and among those that say "no", or does it only '
+    'distrust every "yes"?',
+    ("direct-answer-stratified",),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Selective accuracy and error AUROC of both risks among the answers "yes", and among the answers "no"."""
     sheet = Sheet(
@@ -72,13 +78,3 @@ def _findings(study: Study, sheet: Sheet, own: Sheet, settings: list[Setting]) -
                 f"an answer, has {penalty:.1f}."
             )
     return tuple(findings)
-
-
-EXPERIMENT = Experiment(
-    "direct-answer-stratified",
-    "Within a fixed direct answer",
-    'Does relation evidence rank answers among those that say "yes", and among those that say "no", or does it only '
-    'distrust every "yes"?',
-    ("direct-answer-stratified",),
-    measure,
-)

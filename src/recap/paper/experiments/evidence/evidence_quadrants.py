@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from recap.arrays import Bools
-from recap.paper.experiments.experiment import CONTROLLED, Experiment
+from recap.paper.experiments.experiment import CONTROLLED, experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.report.charts import Quadrant, quadrant_chart
 from recap.report.metrics import Metric
@@ -23,6 +23,14 @@ NAMES = {
 CLEAN = ("claim_only", "anti_only")
 
 
+@experiment(
+    "Evidence regimes",
+    "Do equal answers rest on different evidence: is the direct answer wrong more often where the picture lifts claim "
+    "and contradiction together than where it lifts one alone?",
+    ("text:evidence-quadrants",),
+    reads=CONTROLLED,
+    risks=("recap-cal",),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Share and error rate of the four regimes for each model, in figures and as a picture."""
     about = (
@@ -88,15 +96,3 @@ def _together(figures: Sequence[tuple[float, float]]) -> str:
     """The error of some regimes taken together."""
     of = sum(size for size, _ in figures)
     return f"{sum(size * error for size, error in figures) / of:.0f} %" if of else "no row"
-
-
-EXPERIMENT = Experiment(
-    "evidence-quadrants",
-    "Evidence regimes",
-    "Do equal answers rest on different evidence: is the direct answer wrong more often where the picture lifts claim "
-    "and contradiction together than where it lifts one alone?",
-    ("text:evidence-quadrants",),
-    measure,
-    CONTROLLED,
-    ("recap-cal",),
-)

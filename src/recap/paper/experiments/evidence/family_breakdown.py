@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import counted
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG
 from recap.report.result import Result, Sheet
 
 
+@experiment(
+    "Relation families",
+    "In which relation families does a contradiction tell what confidence does not?",
+    ("text:family-breakdown",),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """All metrics of confidence, RECAP-Img and the policy's mode, family by family."""
     sheet = Sheet(
@@ -47,12 +52,3 @@ def _finding(study: Study, sheet: Sheet, settings: list[Setting], family: str, t
         f"{title}: RECAP-Img has the higher Hall-AUC in {better} of {counted(len(aucs))} (confidence to RECAP-Img: "
         f"{extremes})."
     )
-
-
-EXPERIMENT = Experiment(
-    "family-breakdown",
-    "Relation families",
-    "In which relation families does a contradiction tell what confidence does not?",
-    ("text:family-breakdown",),
-    measure,
-)

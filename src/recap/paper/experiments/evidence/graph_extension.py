@@ -15,7 +15,7 @@ from recap.evaluation.choices import Choices
 from recap.evaluation.edges import SHARE, contradiction, learn_edges, retained
 from recap.evaluation.metrics import FOUR
 from recap.paper.experiments.choice_groups import fixed_split, grouped
-from recap.paper.experiments.experiment import CONTROLLED, Experiment
+from recap.paper.experiments.experiment import CONTROLLED, experiment
 from recap.paper.experiments.sentences import points
 from recap.paper.experiments.study import Setting, Study, mean_defined
 from recap.policy import CONFIDENCE
@@ -41,6 +41,14 @@ class Audited:
         return {name: self.metrics[name] for name in FOUR} | {"edges": self.edges, "edges_outside": self.outside}
 
 
+@experiment(
+    "Edges learned from the options",
+    "Where several relations are offered for one pair, do edges between them that calibration validates audit yes/no "
+    "answers better than the manual graph's alone?",
+    ("text:graph-extension",),
+    reads=CONTROLLED,
+    risks=(CONFIDENCE,),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The manual graph's edges among the options against those that calibration groups validate."""
     pairs, missing = grouped(study, settings)
@@ -112,15 +120,3 @@ def _counted(numbers: Sequence[int]) -> str:
     """The smallest and the largest of some counts: `19 to 22`."""
     low, high = min(numbers), max(numbers)
     return f"{low}" if low == high else f"{low} to {high}"
-
-
-EXPERIMENT = Experiment(
-    "graph-extension",
-    "Edges learned from the options",
-    "Where several relations are offered for one pair, do edges between them that calibration validates audit yes/no "
-    "answers better than the manual graph's alone?",
-    ("text:graph-extension",),
-    measure,
-    CONTROLLED,
-    (CONFIDENCE,),
-)

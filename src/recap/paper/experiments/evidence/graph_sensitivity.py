@@ -5,7 +5,7 @@ from __future__ import annotations
 from recap.arrays import Floats
 from recap.evaluation.metrics import FOUR
 from recap.evaluation.protocol import BASELINE
-from recap.paper.experiments.experiment import CONTROLLED, Experiment
+from recap.paper.experiments.experiment import CONTROLLED, experiment
 from recap.paper.experiments.sentences import span, tally
 from recap.paper.experiments.study import Setting, Study
 from recap.report.result import Result, Sheet
@@ -15,6 +15,13 @@ from recap.risks.equations import claim_contradiction_risk
 CLAIM, CLAIM_ANTI, CAL = "claim-delta", "cal-claim-anti", "recap-cal"
 
 
+@experiment(
+    "Sensitivity to graph edges",
+    "On image-minus-text lifts, what is left of the ranking when the contradiction and support edges are removed?",
+    ("supp-graph-sensitivity",),
+    reads=CONTROLLED,
+    risks=(BASELINE, CLAIM, CAL),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The claim's lift alone, with its contradictions, and with the support edge too: RECAP-Cal."""
     sheet = Sheet(
@@ -47,14 +54,3 @@ def claim_anti(s: Setting) -> Floats:
     """The answer-conditioned risk of claim and contradiction on lifts: RECAP-Cal without its support term."""
     lift = Margins(s.table).lift
     return claim_contradiction_risk(s.table.yes, lift.claim, lift.contradiction)
-
-
-EXPERIMENT = Experiment(
-    "graph-sensitivity",
-    "Sensitivity to graph edges",
-    "On image-minus-text lifts, what is left of the ranking when the contradiction and support edges are removed?",
-    ("supp-graph-sensitivity",),
-    measure,
-    CONTROLLED,
-    (BASELINE, CLAIM, CAL),
-)

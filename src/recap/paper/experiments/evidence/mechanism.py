@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import span, tally
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
@@ -21,6 +21,13 @@ STEPS = {
 """each risk and what it adds to the one before it"""
 
 
+@experiment(
+    "Mechanism",
+    "Which part of the relation evidence does the work: the claim, its contradiction, conditioning on the answer, or "
+    "support?",
+    ("mechanism-main",),
+    risks=tuple(STEPS),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Hall-AUC of the claim alone, of the pair, of the answer-conditioned pair and of RECAP-Img, on the same rows."""
     sheet = Sheet(
@@ -63,14 +70,3 @@ def _charts(study: Study, settings: list[Setting], aucs: dict[str, list[float]])
     low = min(50.0, float(10 * np.floor(np.nanmin(values) / 10)))
     svg = line_chart(list(STEPS.values()), lines, "Hall-AUC, %", low=low, high=100)
     return (Chart("mechanism", "Hall-AUC, one step at a time", svg, "Each step adds one part of the evidence."),)
-
-
-EXPERIMENT = Experiment(
-    "mechanism",
-    "Mechanism",
-    "Which part of the relation evidence does the work: the claim, its contradiction, conditioning on the answer, or "
-    "support?",
-    ("mechanism-main",),
-    measure,
-    risks=tuple(STEPS),
-)

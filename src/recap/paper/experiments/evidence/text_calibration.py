@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import span, tally
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
@@ -11,6 +11,12 @@ from recap.report.result import Result, Sheet
 IMAGE_PAIR, CALIBRATED_PAIR = "img-pair", "cal-pair"
 
 
+@experiment(
+    "Text-reference calibration",
+    "Does subtracting what the model says without the image make claim and contradiction tell more?",
+    ("text-calibration-effect",),
+    risks=(IMAGE_PAIR, CALIBRATED_PAIR, IMG),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The pair on image margins and on image-minus-text lifts, beside RECAP-Img."""
     sheet = Sheet(
@@ -38,13 +44,3 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             f"{tally(study, settings, beaten)}: {span(beaten)} against the better of the two.",
         ),
     )
-
-
-EXPERIMENT = Experiment(
-    "text-calibration",
-    "Text-reference calibration",
-    "Does subtracting what the model says without the image make claim and contradiction tell more?",
-    ("text-calibration-effect",),
-    measure,
-    risks=(IMAGE_PAIR, CALIBRATED_PAIR, IMG),
-)

@@ -9,7 +9,7 @@ import numpy as np
 
 from recap.arrays import Bools, Floats
 from recap.evaluation.metrics import FOUR
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.sentences import points
 from recap.paper.experiments.study import Setting, Study, mean_defined
 from recap.report.result import Result, Sheet
@@ -28,6 +28,12 @@ PLAIN: Weights = (1.0, 1.0)
 """RECAP-Cal as it is"""
 
 
+@experiment(
+    "Calibrated weights",
+    "Would RECAP-Cal rank false assertions better if calibration chose how much contradiction and support count?",
+    ("text:weight-calibration",),
+    risks=(FIXED,),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """RECAP-Cal as it is and with weights from each split's calibration units, on the held-out ones."""
     text = Sheet(
@@ -90,13 +96,3 @@ def _finding(study: Study, s: Setting, values: dict[str, dict[str, list[float]]]
         f"{study.heading('hfpr')} by {points(changes['hfpr'], 2)} points; the contradiction counts "
         f"{counts:.2f} times on average, and the fixed weights were chosen in {kept} of {len(chosen)} splits."
     )
-
-
-EXPERIMENT = Experiment(
-    "weight-calibration",
-    "Calibrated weights",
-    "Would RECAP-Cal rank false assertions better if calibration chose how much contradiction and support count?",
-    ("text:weight-calibration",),
-    measure,
-    risks=(FIXED,),
-)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recap.arrays import Bools, Floats
-from recap.paper.experiments.experiment import CONTROLLED, Experiment
+from recap.paper.experiments.experiment import CONTROLLED, experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
 from recap.report.charts import matrix_chart
@@ -19,6 +19,13 @@ from recap.risks.equations import relation_risk
 from recap.statistics import auroc, hallucinations
 
 
+@experiment(
+    "Cross-model auditor",
+    "Can one model's relation evidence audit another model's answers?",
+    ("text:cross-auditor",),
+    reads=replace(CONTROLLED, several=True),
+    risks=(IMG,),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Hall-AUC for every target and auditor on the statements that all models were asked."""
     if len(settings) < 2:
@@ -95,14 +102,3 @@ def draw(names: Sequence[str], matrix: Floats) -> Chart:
         outlined=[(i, i) for i in range(len(names))],
     )
     return Chart("cross-auditor", "Who can audit whom", svg, "Hall-AUC in percent; framed cells audit themselves.")
-
-
-EXPERIMENT = Experiment(
-    "cross-auditor",
-    "Cross-model auditor",
-    "Can one model's relation evidence audit another model's answers?",
-    ("text:cross-auditor",),
-    measure,
-    replace(CONTROLLED, several=True),
-    (IMG,),
-)

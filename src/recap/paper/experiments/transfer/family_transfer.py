@@ -10,7 +10,7 @@ import numpy as np
 from recap.arrays import Bools
 from recap.evaluation import metrics
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import CONTROLLED, Experiment
+from recap.paper.experiments.experiment import CONTROLLED, experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, SELECTOR, calibrate
 from recap.report.metrics import Metric
@@ -29,6 +29,13 @@ class Transferred:
     """method → all metrics"""
 
 
+@experiment(
+    "Leave one family out",
+    "Do a mode and a threshold that were fixed on other relation families still serve a family that they have not "
+    "seen?",
+    ("family-transfer-main",),
+    reads=CONTROLLED,
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Coverage, H-FPR and accuracy in each family under what the others fixed, and the mode they fixed."""
     sheet = Sheet(
@@ -95,14 +102,3 @@ def _finding(s: Setting, transferred: dict[str, Transferred]) -> str:
         f"carried over, the policy has a lower H-FPR than confidence in {lower} of {len(judged)} families: "
         f"{'; '.join(judged.values())}."
     )
-
-
-EXPERIMENT = Experiment(
-    "family-transfer",
-    "Leave one family out",
-    "Do a mode and a threshold that were fixed on other relation families still serve a family that they have not "
-    "seen?",
-    ("family-transfer-main",),
-    measure,
-    CONTROLLED,
-)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 
 from recap.evaluation.metrics import FOUR
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.gsr_source import EXTERNAL, targets
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 from recap.report.result import LackingError, Result, Sheet
 
 
+@experiment(
+    "External transfer, every mode",
+    "What would each mode have given on the external benchmark, had it been chosen?",
+    ("supp-gsrbench-results",),
+    reads=EXTERNAL,
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Confidence and all three risks of RECAP on the target's rows."""
     transfers, missing = targets(study, settings)
@@ -42,13 +48,3 @@ def _best(aucs: dict[str, float]) -> str:
         return "there is nothing for Hall-AUC to rank."
     ordered = ", ".join(f"{method} {100 * auc:.1f}" for method, auc in sorted(known, key=lambda each: -each[1]))
     return f"Hall-AUC, best first: {ordered}."
-
-
-EXPERIMENT = Experiment(
-    "gsrbench-results",
-    "External transfer, every mode",
-    "What would each mode have given on the external benchmark, had it been chosen?",
-    ("supp-gsrbench-results",),
-    measure,
-    EXTERNAL,
-)

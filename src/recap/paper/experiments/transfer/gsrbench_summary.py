@@ -6,7 +6,7 @@ Ranked among the target's own rows: does the ranking carry over?
 from __future__ import annotations
 
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.gsr_source import EXTERNAL, Source, calibrate_source, targets
 from recap.paper.experiments.sentences import points
 from recap.paper.experiments.study import Setting, Study
@@ -17,6 +17,13 @@ SHOWN = ("acc", "hfpr", "hall_auc")
 TITLES = {IMG: "relation evidence alone", SELECTOR: "confidence as a veto"}
 
 
+@experiment(
+    "External transfer",
+    "Does the mode that the primary benchmarks choose also rank answers better than confidence on a benchmark that "
+    "nothing was fitted on?",
+    ("gsrbench-summary", "text:gsr"),
+    reads=EXTERNAL,
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Confidence against the mode that the source chose, at common coverage of the target's rows."""
     transfers, missing = targets(study, settings)
@@ -46,14 +53,3 @@ def _finding(study: Study, target: Setting, source: Source, change: dict[str, fl
         f"Hall-AUC by {points(change['hall_auc'])}, {study.heading('hfpr')} by {points(change['hfpr'])} and "
         f"{study.heading('acc')} by {points(change['acc'])} points against confidence."
     )
-
-
-EXPERIMENT = Experiment(
-    "gsrbench-summary",
-    "External transfer",
-    "Does the mode that the primary benchmarks choose also rank answers better than confidence on a benchmark that "
-    "nothing was fitted on?",
-    ("gsrbench-summary", "text:gsr"),
-    measure,
-    EXTERNAL,
-)

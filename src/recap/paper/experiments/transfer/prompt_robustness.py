@@ -11,7 +11,7 @@ from recap.arrays import Floats
 from recap.errors import RecapError
 from recap.evaluation.metrics import FOUR
 from recap.evaluation.metrics import measure as metrics_of
-from recap.paper.experiments.experiment import Experiment, Reads
+from recap.paper.experiments.experiment import Reads, experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.report.result import LackingError, Result, Sheet
 from recap.risks import compute_risk
@@ -31,6 +31,13 @@ def _reworded(study: Study) -> Iterable[tuple[str, str]]:
     return product(models, study.primary)
 
 
+@experiment(
+    "Prompt robustness",
+    "How much do metrics and rankings depend on the words around the questions?",
+    ("prompt-robustness",),
+    reads=Reads(("primary", "wrapped"), _reworded, several=True),
+    risks=(),
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Mean and spread of the pooled metrics over the wordings, and rank correlations between all pairs of them."""
     sheet = Sheet(
@@ -113,14 +120,3 @@ def finding(name: str, rho: dict[str, list[float]]) -> str:
         f"{name}: RECAP-Img's ranking is {steadier} stable under rewording than confidence's (mean ρ "
         f"{means['recap-img']:.3f} and {means['confidence']:.3f}); RECAP-Cal has {means['recap-cal']:.3f}."
     )
-
-
-EXPERIMENT = Experiment(
-    "prompt-robustness",
-    "Prompt robustness",
-    "How much do metrics and rankings depend on the words around the questions?",
-    ("prompt-robustness",),
-    measure,
-    Reads(("primary", "wrapped"), _reworded, several=True),
-    (),
-)

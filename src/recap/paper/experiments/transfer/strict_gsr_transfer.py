@@ -6,7 +6,7 @@ Unchanged, they say what a deployment would see, coverage included.
 from __future__ import annotations
 
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Experiment
+from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.gsr_source import EXTERNAL, calibrate_source, targets
 from recap.paper.experiments.sentences import points
 from recap.paper.experiments.study import Setting, Study, mean_defined
@@ -19,6 +19,13 @@ CARRIED = ("coverage", "acc", "hfpr")
 DRAWN = {CONFIDENCE: ("confidence", "conf"), DEPLOYED: ("RECAP", "recap")}
 
 
+@experiment(
+    "Strict transfer",
+    "What do a mode, CDFs and a threshold give that were fixed elsewhere and are applied unchanged, and how far does "
+    "coverage drift?",
+    ("strict-gsr-transfer",),
+    reads=EXTERNAL,
+)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Source CDFs, mode and threshold unchanged: what coverage, accuracy and H-FPR come out on the target."""
     transfers, missing = targets(study, settings)
@@ -62,14 +69,3 @@ def _drift(study: Study, target: Setting, carried: dict[str, dict[str, list[floa
         f"({points(ours['coverage'] - target.coverage)}); there RECAP's H-FPR differs from confidence's by "
         f"{points(ours['hfpr'] - conf['hfpr'])} and its accuracy by {points(ours['acc'] - conf['acc'])} points."
     )
-
-
-EXPERIMENT = Experiment(
-    "strict-gsr-transfer",
-    "Strict transfer",
-    "What do a mode, CDFs and a threshold give that were fixed elsewhere and are applied unchanged, and how far does "
-    "coverage drift?",
-    ("strict-gsr-transfer",),
-    measure,
-    EXTERNAL,
-)
