@@ -162,10 +162,9 @@ def _depth_split(calibration: list[dict[str, Any]], held: list[dict[str, Any]]) 
 
 def test_a_gate_that_trusts_everything_ranks_like_the_graph() -> None:
     s = two_models().study.settings[0]
-    found = depth.Depth(s)
-    calibration = s.sides[0][found.rows]
-    for trusted, risk in ((True, found.relation), (False, found.confidence)):
-        gated = found.gated(calibration, np.full(len(risk), trusted))
+    calibration = s.sides[0] & s.families["depth"]
+    for trusted, risk in ((True, s.risk("recap-img")), (False, s.risk("confidence"))):
+        gated = depth.gated(s, calibration, np.full(len(risk), trusted))
         assert (np.diff(gated[np.argsort(risk)]) >= 0).all()
         assert gated[calibration].max() == 1
 

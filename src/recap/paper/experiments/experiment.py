@@ -54,6 +54,8 @@ class Experiment:
     reads: Reads
     risks: tuple[str, ...]
     """what a setting's table must allow"""
+    optional: tuple[str, ...]
+    """what is shown of the settings that allow it, and named as missing of the others"""
 
     def run(self, study: Study) -> Result:
         """The result, and what is missing of it; where the study lacks what it needs, a result that says only that."""
@@ -69,7 +71,8 @@ class Experiment:
         except RecapError as error:
             result = Result(missing=(str(error),))
         tables = tuple(table for table in result.tables if table.numbers)
-        missing = (*missing, *result.missing, *absent)
+        partly = (why for name in self.optional for why in allowing(settings, (name,))[1])
+        missing = (*missing, *partly, *result.missing, *absent)
         if not tables:
             return Result(missing=missing or ("nothing was probed",))
         return replace(
@@ -82,13 +85,18 @@ class Experiment:
 
 
 def experiment(
-    title: str, question: str, labels: tuple[str, ...], reads: Reads = MAIN, risks: tuple[str, ...] = (CONFIDENCE, IMG)
+    title: str,
+    question: str,
+    labels: tuple[str, ...],
+    reads: Reads = MAIN,
+    risks: tuple[str, ...] = (CONFIDENCE, IMG),
+    optional: tuple[str, ...] = (),
 ) -> Callable[[Measure], Experiment]:
     """Make a module's function the experiment of the module's name."""
 
     def declare(measure: Measure) -> Experiment:
         name = measure.__module__.rpartition(".")[2].replace("_", "-")
-        return Experiment(name, title, question, labels, measure, reads, risks)
+        return Experiment(name, title, question, labels, measure, reads, risks, optional)
 
     return declare
 

@@ -143,6 +143,10 @@ class Setting:
             if name in self.evaluation.withheld:
                 raise LackingError(f"{self.model} on {self.data}: {name}: {self.evaluation.withheld[name]}")
 
+    def allows(self, name: str) -> bool:
+        """Whether the table has what this risk needs."""
+        return name not in self.evaluation.withheld
+
     @cached_property
     def families(self) -> dict[str, Bools]:
         """The rows of `table` by relation family, in the graph's order."""

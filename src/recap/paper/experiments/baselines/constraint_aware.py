@@ -12,7 +12,7 @@ from recap.paper.experiments.sentences import span, tally
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
 from recap.report.metrics import Metric
-from recap.report.result import LackingError, Result, Sheet
+from recap.report.result import Result, Sheet
 from recap.statistics import errors, share
 from recap.table import Bools
 
@@ -30,6 +30,7 @@ METHODS = (BASELINE, *OTHERS, BIDIRECTIONAL, COMBINED, IMG)
     "direct answers to reject?",
     ("constraint-aware-risk", "text:constraint-aware"),
     risks=(BASELINE, IMG, *PROMPTS),
+    optional=OTHERS,
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The constrained risks beside the others, and how often the constrained answer differs from the audited one."""
@@ -45,13 +46,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         "before, yes rates, the change itself as a risk, and paired gains over confidence with 95 % intervals. Percent "
         "and points.",
     )
-    missing: list[str] = []
     for s in settings:
-        for method in METHODS:
-            try:
-                sheet.put(s, method, s.pooled(method), FOUR)
-            except LackingError as error:
-                missing.append(str(error))
+        for method in filter(s.allows, METHODS):
+            sheet.put(s, method, s.pooled(method), FOUR)
         text.put(s, "", {"yes_rate": s.table.yes.mean()})
         for method in PROMPTS:
             text.put(s, method, _changed(s, method))
@@ -59,7 +56,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             text.put(s, method, {"hall_auc": _behind(s, method)}, difference="behind_img")
         flip = s.pooled_risk((constrained_yes(s, COMBINED) != s.table.yes).astype(float))
         text.put(s, FLIP, flip, ("err_auc", "hall_auc"))
-    return Result((sheet.table, text.table), _findings(study, settings), missing=tuple(missing))
+    return Result((sheet.table, text.table), _findings(study, settings))
 
 
 def constrained_yes(s: Setting, method: str) -> Bools:

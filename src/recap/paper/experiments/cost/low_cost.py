@@ -28,6 +28,7 @@ VARIANTS = ("confidence", "prompt-sc", "anti-delta", "recap-img", "recap-cal", "
     ("text:low-cost",),
     reads=Reads(("primary", "reprobed"), MAIN.places),
     risks=(),
+    optional=VARIANTS,
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Each variant on rows that hold only what it declares, and on rows that were asked no more, against all."""
@@ -46,13 +47,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     )
     checks: list[tuple[float, float]] = []
     again: list[int] = []
-    missing: list[str] = []
     for s in settings:
         kept.put(s, "complete", {"margins": margins_per_row(s.table)})
-        for name in VARIANTS:
-            if name in s.evaluation.withheld:
-                missing.append(f"{study.name(s)}: {name}: {s.evaluation.withheld[name]}")
-                continue
+        for name in filter(s.allows, VARIANTS):
             reduced = only(s.table, RISKS[name].needs)
             checks.append(differences(s, name, reduced))
             kept.put(s, name, {"margins": margins_per_row(reduced)})
@@ -63,12 +60,12 @@ def measure(study: Study, settings: list[Setting]) -> Result:
                 again.append(len(asked))
                 kept.put(s, name, {"n": len(asked), "risk_difference": risk})
     if not checks:
-        return Result(missing=tuple(missing))
+        return Result()
     metric, risk = (max(column) for column in zip(*checks, strict=True))
     figures = {"checks": len(checks), "metric_difference": metric, "risk_difference": risk}
     sheet.put(Whole(settings[0].coverage), "", figures)
     findings = (finding(len(checks), metric, risk), asked_again(again))
-    return Result((sheet.table, kept.table), findings, missing=tuple(missing))
+    return Result((sheet.table, kept.table), findings)
 
 
 def differences(s: Setting, name: str, reduced: MarginTable) -> tuple[float, float]:

@@ -38,6 +38,7 @@ class Frontier:
     "Coverage curves",
     "Does the order of the risks depend on how many answers are accepted?",
     ("supp-coverage-frontier",),
+    optional=(VCD,),
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Curves over the splits, and pooled figures around the operating point."""
@@ -54,13 +55,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     )
     charts: list[Chart] = []
     findings: list[str] = []
-    missing: list[str] = []
     for s in settings:
-        fixed = [BASELINE, IMG, SELECTOR]
-        if VCD in s.evaluation.withheld:
-            missing.append(f"{study.name(s)}: {VCD}: {s.evaluation.withheld[VCD]}")
-        else:
-            fixed.insert(1, VCD)
+        fixed = [name for name in (BASELINE, VCD, IMG, SELECTOR) if s.allows(name)]
         pooled = {name: frontier(s.risk(name), s.table.yes, s.table.positive, shares(POOLED)) for name in fixed}
         curves = held_out_curves(s, [*fixed, DEPLOYED])
         for name, at in pooled.items():
@@ -71,7 +67,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             sheet.spread(s, name, by_coverage(some, HELD_OUT))
         charts += draw(study.name(s), s, curves)
         findings.append(finding(study.name(s), pooled))
-    return Result((sheet.table, own.table), tuple(findings), tuple(charts), tuple(missing))
+    return Result((sheet.table, own.table), tuple(findings), tuple(charts))
 
 
 def shares(percent: Sequence[int]) -> Floats:

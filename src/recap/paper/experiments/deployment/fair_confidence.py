@@ -12,7 +12,7 @@ from recap.evaluation.metrics import FOUR
 from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG
-from recap.report.result import LackingError, Result, Sheet
+from recap.report.result import Result, Sheet
 
 CONTROLS = {"conf-anslogit": "Conf-AnsLogit", "probe-logit": "Probe-Logit"}
 UPPER_BOUND = "logit-hall"
@@ -25,6 +25,7 @@ FAIR, COMBINER, TEXT = "fair-confidence", "supervised-combiner", "text:logit-hal
     "formula is fixed?",
     (FAIR, COMBINER, TEXT),
     risks=(CONFIDENCE, IMG, *CONTROLS),
+    optional=(UPPER_BOUND,),
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Held-out means of the fitted controls and of RECAP-Img, and of the richer fusion where its probes are there."""
@@ -33,25 +34,18 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     fair = Sheet(FAIR, "A fixed formula against fitted risks", about)
     combiner = Sheet(COMBINER, "A fixed formula against fitted raw probes", about)
     text = Sheet(TEXT, "What labels could add: every probe and risk, fitted", about)
-    fused: list[Setting] = []
-    missing: list[str] = []
+    fused = [s for s in settings if s.allows(UPPER_BOUND)]
     for s in settings:
         for sheet, methods in ((fair, (*CONTROLS, IMG)), (combiner, ("probe-logit", IMG))):
             for method in methods:
                 sheet.spread(s, method, s.held_out(method).values, FOUR)
-        try:
-            text.spread(s, UPPER_BOUND, s.held_out(UPPER_BOUND).values, ("hall_auc",))
-            fused.append(s)
-        except LackingError as error:
-            missing.append(str(error))
+    for s in fused:
+        text.spread(s, UPPER_BOUND, s.held_out(UPPER_BOUND).values, ("hall_auc",))
     findings = [against(study, fair, settings, control) for control in CONTROLS]
     if fused:
-        findings.append(upper_bound([text.value(s, UPPER_BOUND, "hall_auc") - _auc(fair, s) for s in fused]))
-    return Result((fair.table, combiner.table, text.table), tuple(findings), missing=tuple(missing))
-
-
-def _auc(sheet: Sheet, s: Setting) -> float:
-    return sheet.value(s, IMG, "hall_auc")
+        gains = [text.value(s, UPPER_BOUND, "hall_auc") - fair.value(s, IMG, "hall_auc") for s in fused]
+        findings.append(upper_bound(gains))
+    return Result((fair.table, combiner.table, text.table), tuple(findings))
 
 
 def against(study: Study, fair: Sheet, settings: Sequence[Setting], control: str) -> str:

@@ -9,10 +9,11 @@ from recap.evaluation.protocol import DEPLOYED
 from recap.paper.experiments.experiment import experiment
 from recap.paper.experiments.study import Setting, Study, mean_defined
 from recap.policy import CONFIDENCE, IMG, SELECTOR
-from recap.report.result import LackingError, Result, Sheet
+from recap.report.result import Result, Sheet
 from recap.statistics import Interval
 
-METHODS = (CONFIDENCE, "vcd-contrast", DEPLOYED)
+CONTRAST = "vcd-contrast"
+METHODS = (CONFIDENCE, CONTRAST, DEPLOYED)
 HEADLINE = ("hfpr", "hall_auc")
 """what the findings speak of"""
 
@@ -22,6 +23,7 @@ HEADLINE = ("hfpr", "hall_auc")
     "Does deployed RECAP reject wrong answers better than plain confidence and than visual contrast, on units that "
     "calibration has not seen?",
     ("main-results", "text:main-results"),
+    optional=(CONTRAST,),
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Means over the splits, how often the gate chose each mode, and what RECAP changed."""
@@ -35,16 +37,12 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         "How often the gate kept confidence as a veto, and what RECAP gained",
         "Splits in which it did; differences of the held-out means to confidence's, + is better.",
     )
-    missing: list[str] = []
     for s in settings:
-        for method in METHODS:
-            try:
-                sheet.spread(s, method, s.held_out(method).values, FOUR)
-            except LackingError as error:
-                missing.append(str(error))
+        for method in filter(s.allows, METHODS):
+            sheet.spread(s, method, s.held_out(method).values, FOUR)
         modes.put(s, SELECTOR, {"eligible_n": s.held_out(DEPLOYED).modes[SELECTOR]})
         modes.put(s, DEPLOYED, gains(s), difference="gain")
-    return Result((sheet.table, modes.table), tuple(regime(study, s) for s in settings), missing=tuple(missing))
+    return Result((sheet.table, modes.table), tuple(regime(study, s) for s in settings))
 
 
 def gains(s: Setting) -> dict[str, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from recap.arrays import Bools, Floats
@@ -11,14 +13,7 @@ from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
 from recap.report.result import LackingError, Result, Sheet
 from recap.risks import Margins
-from recap.statistics import (
-    EmpiricalCDF,
-    accept_lowest,
-    auroc,
-    coverage_threshold,
-    hallucination_fpr,
-    hallucinations,
-)
+from recap.statistics import EmpiricalCDF, accept_lowest
 
 FAMILY = "depth"
 FIXED, GATED = "fixed-graph", "reliability-gate"
@@ -52,7 +47,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         raise LackingError("depth statements: none was probed")
     findings: list[str] = []
     for s in with_depth:
-        figures = s.over_splits(Depth(s).split)
+        figures = s.over_splits(lambda _, side, s=s: split_figures(s, side))
         for method in (BASELINE, FIXED, GATED):
             sheet.spread(s, method, {name: figures[f"{method} {name}"] for name in METRICS}, subset=FAMILY)
         for name in ("hfpr", "negatives"):
@@ -63,48 +58,31 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     return Result((sheet.table, subsets.table), tuple(findings))
 
 
-class Depth:
-    """A setting's depth statements, (n,) each."""
+def split_figures(s: Setting, side: Bools) -> dict[str, float]:
+    """All figures on the held-out depth statements of a split; NaN where a side has none."""
+    rows = s.families[FAMILY]
+    calibration, held = side & rows, ~side & rows
+    if not calibration.any() or not held.any():
+        methods, subsets = product((BASELINE, FIXED, GATED), METRICS), product(SUBSETS, ("hfpr", "negatives"))
+        return {f"{of} {name}": np.nan for of, name in (*methods, *subsets)}
+    # |E_pair|: how far apart the claim and its strongest contradiction are.
+    decided = np.abs(Margins(s.table).image.pair)
+    reliable = decided >= np.median(decided[calibration])
+    risks = {BASELINE: s.risk(BASELINE), FIXED: s.risk(IMG), GATED: gated(s, calibration, reliable)}
+    figures: dict[str, float] = {}
+    for method, risk in risks.items():
+        judged = s.thresholded(risk, side, rows)
+        figures |= {f"{method} {name}": judged[name] for name in METRICS}
+    for subset, some in zip(SUBSETS, (held & reliable, held & ~reliable), strict=True):
+        figures[f"{subset} hfpr"] = s.pooled(IMG, some)["hfpr"]
+        figures[f"{subset} negatives"] = (accept_lowest(s.risk(IMG)[some], s.coverage) & ~s.table.positive[some]).sum()
+    return figures
 
-    def __init__(self, s: Setting) -> None:
-        self.rows, self.coverage = s.families[FAMILY], s.coverage
-        self.yes, self.positive = s.table.yes[self.rows], s.table.positive[self.rows]
-        self.confidence, self.relation = s.risk(BASELINE)[self.rows], s.risk(IMG)[self.rows]
-        self.decided: Floats = np.abs(Margins(s.table).image.pair[self.rows])
-        """|E_pair|: how far apart the claim and its strongest contradiction are"""
 
-    def split(self, _: int, side: Bools) -> dict[str, float]:
-        """All figures on the held-out depth statements; NaN where a side has none."""
-        calibration = side[self.rows]
-        held = ~calibration
-        names = [f"{method} {metric}" for method in (BASELINE, FIXED, GATED) for metric in METRICS]
-        parts = [f"{name} {metric}" for name in SUBSETS for metric in ("hfpr", "negatives")]
-        if not calibration.any() or not held.any():
-            return dict.fromkeys([*names, *parts], np.nan)
-        reliable = self.decided >= np.median(self.decided[calibration])
-        risks = (self.confidence, self.relation, self.gated(calibration, reliable))
-        values = [value for risk in risks for value in self.held_out(risk, calibration)]
-        values += [value for rows in (held & reliable, held & ~reliable) for value in self.exact(rows)]
-        return dict(zip([*names, *parts], values, strict=True))
-
-    def gated(self, calibration: Bools, reliable: Bools) -> Floats:
-        """F̂_rel(R_img) where the pair is decided, F̂_conf(R_conf) where it is not."""
-        relation = EmpiricalCDF.of(self.relation[calibration])(self.relation)
-        confidence = EmpiricalCDF.of(self.confidence[calibration])(self.confidence)
-        return np.where(reliable, relation, confidence)
-
-    def held_out(self, risk: Floats, calibration: Bools) -> tuple[float, float]:
-        """H-FPR under the calibrated threshold, and Hall-AUC."""
-        held = ~calibration
-        yes, positive = self.yes[held], self.positive[held]
-        accepted = risk[held] <= coverage_threshold(risk[calibration], self.coverage)
-        return hallucination_fpr(accepted, yes, positive), auroc(risk[held], hallucinations(yes, positive))
-
-    def exact(self, rows: Bools) -> tuple[float, float]:
-        """The fixed graph's H-FPR at exact coverage among these rows, and how many negatives that is a share of."""
-        accepted = accept_lowest(self.relation[rows], self.coverage)
-        yes, positive = self.yes[rows], self.positive[rows]
-        return hallucination_fpr(accepted, yes, positive), float((accepted & ~positive).sum())
+def gated(s: Setting, calibration: Bools, reliable: Bools) -> Floats:
+    """F̂_rel(R_img) where the pair is decided, F̂_conf(R_conf) where it is not."""
+    relation, confidence = (EmpiricalCDF.of(risk[calibration])(risk) for risk in (s.risk(IMG), s.risk(BASELINE)))
+    return np.where(reliable, relation, confidence)
 
 
 def finding(name: str, heading: str, reliable: float, ambiguous: float, reliable_n: float, ambiguous_n: float) -> str:
