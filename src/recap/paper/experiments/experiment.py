@@ -8,9 +8,18 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from recap.errors import RecapError
-from recap.paper.experiments.study import Setting, Study, allowing
+from recap.evaluation.metrics import FOUR
+from recap.evaluation.protocol import DEPLOYED
+from recap.paper.experiments.sentences import counted, points, span, tally
+from recap.paper.experiments.study import Setting, Spent, Study, allowing, mean_defined
 from recap.policy import CONFIDENCE, IMG
-from recap.report.result import LackingError, Result, Section
+from recap.report.metrics import Metric
+from recap.report.result import Chart, LackingError, Result, Section, Sheet, Whole
+
+# What an experiment's module is written with.
+__all__ = ["CONTROLLED", "MAIN", "Experiment", "Reads", "Setting", "Spent", "Study", "experiment", "mean_defined"]
+__all__ += ["CONFIDENCE", "DEPLOYED", "FOUR", "IMG", "Metric", "counted", "points", "span", "tally"]
+__all__ += ["Chart", "LackingError", "Result", "Sheet", "Whole"]
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,14 @@ The paper reports one model; here it is every headline model.
 from __future__ import annotations
 
 from recap.errors import RecapError
-from recap.evaluation.protocol import BASELINE, DEPLOYED, evaluate
+from recap.evaluation.protocol import DEPLOYED, evaluate
 from recap.evaluation.result import Measured
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.sentences import span, tally
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import IMG
-from recap.report.result import Result, Sheet
+from recap.paper.experiments.experiment import IMG, Result, Setting, Sheet, Study, experiment, span, tally
+from recap.policy import CONFIDENCE
 
 FLIP = "bcea-flip"
 FAMILY = "left_right"
-METHODS = {BASELINE: "confidence", FLIP: "BCEA-Flip", IMG: "RECAP-Img", DEPLOYED: "Deployed RECAP"}
+METHODS = {CONFIDENCE: "confidence", FLIP: "BCEA-Flip", IMG: "RECAP-Img", DEPLOYED: "Deployed RECAP"}
 METRICS = ("coverage", "acc", "hfpr", "hall_auc")
 
 
@@ -25,7 +22,7 @@ METRICS = ("coverage", "acc", "hfpr", "hall_auc")
     "On left/right statements, does mirroring the image tell wrong answers from right ones better than asking for the "
     "contradiction?",
     ("bcea-flip",),
-    risks=(BASELINE, IMG, FLIP),
+    risks=(CONFIDENCE, IMG, FLIP),
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The held-out protocol on left/right rows alone: thresholds, CDFs and the gate see no other family."""
@@ -47,7 +44,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             sheet.spread(s, method, risks[method].values, METRICS, subset=FAMILY)
     findings = [
         _compared(study, measured, sheet, ours, theirs)
-        for ours, theirs in ((FLIP, BASELINE), (FLIP, IMG), (DEPLOYED, FLIP))
+        for ours, theirs in ((FLIP, CONFIDENCE), (FLIP, IMG), (DEPLOYED, FLIP))
     ]
     return Result((sheet.table,), tuple(findings), missing=tuple(missing))
 
@@ -55,7 +52,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
 def _left_right(s: Setting) -> dict[str, Measured]:
     """The paired intervals of an evaluation are not asked for here: one draw is the fewest it takes."""
     rows = s.table.where(s.families[FAMILY])
-    risks = (BASELINE, FLIP, IMG)
+    risks = (CONFIDENCE, FLIP, IMG)
     return evaluate(rows, splits=s.splits, coverage=s.coverage, level=s.level, draws=1, risks=risks).inside
 
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from recap.evaluation.metrics import FOUR
-from recap.paper.experiments.experiment import Reads, experiment
+from recap.paper.experiments.experiment import FOUR, Metric, Reads, Result, Setting, Sheet, Study, Whole, experiment
 from recap.paper.experiments.sentences import span, tally
-from recap.paper.experiments.study import Setting, Study
 from recap.policy import IMG
-from recap.report.metrics import Metric
-from recap.report.result import Result, Sheet, Whole
 from recap.risks import Margins
 from recap.statistics import accept_lowest, errors, share
 from recap.table import Bools

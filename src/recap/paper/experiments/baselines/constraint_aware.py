@@ -5,14 +5,8 @@ The answer under audit stays the direct one: a constrained prompt only says how 
 
 from __future__ import annotations
 
-from recap.evaluation.metrics import FOUR
-from recap.evaluation.protocol import BASELINE
-from recap.paper.experiments.experiment import experiment
+from recap.paper.experiments.experiment import CONFIDENCE, FOUR, IMG, Metric, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.sentences import span, tally
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import IMG
-from recap.report.metrics import Metric
-from recap.report.result import Result, Sheet
 from recap.statistics import errors, share
 from recap.table import Bools
 
@@ -21,7 +15,7 @@ PROMPTS = {COMBINED: "ca_combined", BIDIRECTIONAL: "ca_bidirectional"}
 """a constrained risk and the margin it reads"""
 OTHERS = ("prompt-sc", "vcd-contrast")
 """printed beside them where the table allows it"""
-METHODS = (BASELINE, *OTHERS, BIDIRECTIONAL, COMBINED, IMG)
+METHODS = (CONFIDENCE, *OTHERS, BIDIRECTIONAL, COMBINED, IMG)
 
 
 @experiment(
@@ -29,7 +23,7 @@ METHODS = (BASELINE, *OTHERS, BIDIRECTIONAL, COMBINED, IMG)
     "Does a prompt that makes the model check the relation both ways, or through a third object, tell which of its "
     "direct answers to reject?",
     ("constraint-aware-risk", "text:constraint-aware"),
-    risks=(BASELINE, IMG, *PROMPTS),
+    risks=(CONFIDENCE, IMG, *PROMPTS),
     optional=OTHERS,
 )
 def measure(study: Study, settings: list[Setting]) -> Result:

@@ -12,9 +12,7 @@ import numpy as np
 
 from recap.claims import Graph
 from recap.evaluation.metrics import measure as metrics_of
-from recap.paper.experiments.experiment import MAIN, Reads, experiment
-from recap.paper.experiments.study import Setting, Study
-from recap.report.result import Result, Sheet, Whole
+from recap.paper.experiments.experiment import MAIN, Reads, Result, Setting, Sheet, Study, Whole, experiment
 from recap.risks import RISKS, compute_risk, offered
 from recap.statistics import accept_lowest
 from recap.table import Direct, MarginTable, Row
@@ -30,7 +28,7 @@ VARIANTS = ("confidence", "prompt-sc", "anti-delta", "recap-img", "recap-cal", "
     risks=(),
     optional=VARIANTS,
 )
-def measure(study: Study, settings: list[Setting]) -> Result:
+def measure(_: Study, settings: list[Setting]) -> Result:
     """Each variant on rows that hold only what it declares, and on rows that were asked no more, against all."""
     sheet = Sheet(
         "text:low-cost",

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 
 from recap.paper.experiments.cost.probe_cost import claims_of, distinct_probes
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.study import Setting, Spent, Study
+from recap.paper.experiments.experiment import Result, Setting, Sheet, Spent, Study, experiment
 from recap.probes import diagnostic_probes
-from recap.report.result import Result, Sheet
 
 METHOD = "recap-vcd"
 

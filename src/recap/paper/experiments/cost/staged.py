@@ -6,13 +6,10 @@ import numpy as np
 
 from recap.arrays import Bools, Floats
 from recap.paper.experiments.cost.probe_cost import claims_of
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.sentences import points
-from recap.paper.experiments.study import Setting, Study
+from recap.paper.experiments.experiment import LackingError, Result, Setting, Sheet, Study, experiment, points
 from recap.policy import IMG, STAGED, calibrate
 from recap.policy.policy import FIRST_STAGE
 from recap.probes import printed_calls
-from recap.report.result import LackingError, Result, Sheet
 from recap.statistics import accept_lowest, accepted_count, accuracy, ascending, hallucination_fpr
 
 METHOD = "recap-staged"

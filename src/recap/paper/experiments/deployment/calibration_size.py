@@ -10,13 +10,9 @@ from numpy.typing import NDArray
 
 from recap.arrays import Bools
 from recap.errors import RecapError
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.study import Setting, Study
+from recap.paper.experiments.experiment import DEPLOYED, Chart, Metric, Result, Setting, Sheet, Study, Whole, experiment
 from recap.policy import SELECTOR, Policy, calibrate
 from recap.report.charts import Line, line_chart
-from recap.report.metrics import Metric
-from recap.report.result import Chart, Result, Sheet, Whole
 from recap.table import MarginTable
 
 BUDGETS = (1, 2, 5, 10, 20)

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import math
 
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import CONFIDENCE
-from recap.report.result import Result, Sheet, Whole
+from recap.paper.experiments.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, Whole, experiment
 
 LABELS = {"coverage_yes": "true", "coverage_no": "false"}
 SMALL = 2.1

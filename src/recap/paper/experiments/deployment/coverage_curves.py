@@ -9,21 +9,17 @@ from typing import Any
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.evaluation.protocol import BASELINE, DEPLOYED
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.sentences import points
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import IMG, SELECTOR
+from recap.evaluation.protocol import DEPLOYED
+from recap.paper.experiments.experiment import Chart, Metric, Result, Setting, Sheet, Study, experiment, points
+from recap.policy import CONFIDENCE, IMG, SELECTOR
 from recap.report.charts import Curve, coverage_chart
-from recap.report.metrics import Metric
-from recap.report.result import Chart, Result, Sheet
 from recap.statistics import accepted_count, ascending, errors, hallucinations
 
 VCD = "vcd-contrast"
 GRID = np.arange(1, 21) / 20
 HELD_OUT = (50, 60, 70, 80, 90)
 POOLED = (70, 80, 90)
-DRAWN = {BASELINE: ("confidence", "conf"), IMG: ("RECAP-Img", "img"), SELECTOR: ("RECAP-Selector", "sel")}
+DRAWN = {CONFIDENCE: ("confidence", "conf"), IMG: ("RECAP-Img", "img"), SELECTOR: ("RECAP-Selector", "sel")}
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     charts: list[Chart] = []
     findings: list[str] = []
     for s in settings:
-        fixed = [name for name in (BASELINE, VCD, IMG, SELECTOR) if s.allows(name)]
+        fixed = [name for name in (CONFIDENCE, VCD, IMG, SELECTOR) if s.allows(name)]
         pooled = {name: frontier(s.risk(name), s.table.yes, s.table.positive, shares(POOLED)) for name in fixed}
         curves = held_out_curves(s, [*fixed, DEPLOYED])
         for name, at in pooled.items():
@@ -143,7 +139,7 @@ def banded(name: str, style: str, values: Floats) -> Curve | None:
 
 def finding(name: str, pooled: dict[str, Frontier]) -> str:
     """Whether the order of confidence and RECAP-Img is the same around the operating point."""
-    gain = pooled[BASELINE].hfpr - pooled[IMG].hfpr
+    gain = pooled[CONFIDENCE].hfpr - pooled[IMG].hfpr
     where = ", ".join(f"{points(g)} at {p} %" for p, g in zip(POOLED, gain, strict=True))
     lower = "every one" if (gain > 0).all() else "some" if (gain > 0).any() else "none"
     return (

@@ -7,12 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from recap.evaluation.metrics import measure as all_metrics
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.sentences import points
-from recap.paper.experiments.study import Setting, Study, mean_defined
+from recap.paper.experiments.experiment import Chart, Result, Setting, Sheet, Study, experiment, mean_defined, points
 from recap.policy import IMG, SELECTOR, Gate, Policy, Scores, confidence_gate
 from recap.report.charts import Bounds, gate_chart
-from recap.report.result import Chart, Result, Sheet
 from recap.statistics import coverage_threshold
 
 SHOWN = 0.95

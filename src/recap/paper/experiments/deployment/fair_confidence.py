@@ -8,11 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from recap.evaluation.metrics import FOUR
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import CONFIDENCE, IMG
-from recap.report.result import Result, Sheet
+from recap.paper.experiments.experiment import CONFIDENCE, FOUR, IMG, Result, Setting, Sheet, Study, experiment
 
 CONTROLS = {"conf-anslogit": "Conf-AnsLogit", "probe-logit": "Probe-Logit"}
 UPPER_BOUND = "logit-hall"

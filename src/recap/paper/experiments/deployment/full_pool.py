@@ -6,13 +6,11 @@ from collections.abc import Iterable
 from itertools import product
 
 from recap.evaluation.metrics import FOUR
-from recap.evaluation.protocol import BASELINE, DEPLOYED
-from recap.paper.experiments.experiment import Reads, experiment
+from recap.paper.experiments.experiment import CONFIDENCE, DEPLOYED, Reads, Setting, Study, experiment, mean_defined
 from recap.paper.experiments.sentences import points
-from recap.paper.experiments.study import Setting, Study, mean_defined
 from recap.report.result import LackingError, Result, Sheet
 
-METHODS = {BASELINE: BASELINE, "recap-fallback": DEPLOYED}
+METHODS = {CONFIDENCE: CONFIDENCE, "recap-fallback": DEPLOYED}
 
 
 def _wider(study: Study) -> Iterable[tuple[str, str]]:

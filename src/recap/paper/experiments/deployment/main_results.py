@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recap.evaluation.metrics import FOUR
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.study import Setting, Study, mean_defined
+from recap.paper.experiments.experiment import DEPLOYED, FOUR, Result, Setting, Sheet, Study, experiment, mean_defined
 from recap.policy import CONFIDENCE, IMG, SELECTOR
-from recap.report.result import Result, Sheet
 from recap.statistics import Interval
 
 CONTRAST = "vcd-contrast"

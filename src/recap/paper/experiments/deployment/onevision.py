@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from recap.evaluation.metrics import FOUR
-from recap.evaluation.protocol import DEPLOYED
 from recap.paper.experiments.deployment.main_results import gains, regime
-from recap.paper.experiments.experiment import experiment
+from recap.paper.experiments.experiment import DEPLOYED, FOUR, Metric, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.further import NEWER, SELECTIVE, STAND_IN, held_out, put_deployment
-from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG
-from recap.report.metrics import Metric
-from recap.report.result import Result, Sheet
 
 CONTRAST = "vcd-contrast"
 

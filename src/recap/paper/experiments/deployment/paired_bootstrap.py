@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import math
 
-from recap.evaluation.metrics import FOUR
-from recap.evaluation.protocol import BASELINE, DEPLOYED
-from recap.paper.experiments.experiment import experiment
+from recap.evaluation.protocol import DEPLOYED
+from recap.paper.experiments.experiment import FOUR, Chart, Metric, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.sentences import counted, span, tally
-from recap.paper.experiments.study import Setting, Study
+from recap.policy import CONFIDENCE
 from recap.report.charts import Whisker, whisker_chart
-from recap.report.metrics import Metric
-from recap.report.result import Chart, Result, Sheet
 from recap.statistics import Interval
 
 HEADLINE = ("hfpr", "hall_auc")
@@ -49,12 +46,12 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             full.interval(s, s.mode, metric, _gain(s, name))
             if name in HEADLINE:
                 main.interval(s, DEPLOYED, metric, _gain(s, name))
-        for method in (BASELINE, DEPLOYED):
+        for method in (CONFIDENCE, DEPLOYED):
             main.put(s, method, s.pooled(method), ("aurc",))
             areas.put(s, method, s.pooled(method), ("aurc", "augrc"))
     findings = [_verdicts(study, settings, name) for name in HEADLINE]
     findings.append(" ".join(_verdicts(study, settings, name) for name in FOUR if name not in HEADLINE))
-    smaller = [s.pooled(BASELINE)["aurc"] - s.pooled(DEPLOYED)["aurc"] for s in settings]
+    smaller = [s.pooled(CONFIDENCE)["aurc"] - s.pooled(DEPLOYED)["aurc"] for s in settings]
     findings.append(f"Error AURC is lower than confidence's in {tally(study, settings, smaller)}: by {span(smaller)}.")
     charts = [chart for name in HEADLINE if (chart := _chart(study, settings, name)) is not None]
     return Result((main.table, full.table, areas.table), tuple(findings), tuple(charts))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from recap.evaluation.protocol import BASELINE, DEPLOYED
-from recap.paper.experiments.experiment import experiment
+from recap.paper.experiments.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.sentences import span, tally
-from recap.paper.experiments.study import Setting, Study
-from recap.report.result import Result, Sheet
 from recap.statistics import hallucinations
 
 
@@ -28,8 +25,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     for s in settings:
         hallucinated = hallucinations(s.table.yes, s.table.positive)
         sheet.put(s, "", {"hall_n": hallucinated.sum(), "prevalence": hallucinated.mean()})
-        ours, theirs = s.pooled(DEPLOYED), s.pooled(BASELINE)
-        sheet.put(s, BASELINE, theirs, ("ap",))
+        ours, theirs = s.pooled(DEPLOYED), s.pooled(CONFIDENCE)
+        sheet.put(s, CONFIDENCE, theirs, ("ap",))
         sheet.put(s, DEPLOYED, ours, ("ap",))
         gained.append(ours["ap"] - theirs["ap"])
         above.append(theirs["ap"] - theirs["prevalence"])

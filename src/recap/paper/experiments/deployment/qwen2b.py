@@ -6,13 +6,9 @@ have to equal what was deployed, and does not.
 
 from __future__ import annotations
 
-from recap.evaluation.metrics import FOUR
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import experiment
+from recap.paper.experiments.experiment import DEPLOYED, FOUR, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.further import SELECTIVE, SMALLER, STAND_IN, held_out, put_deployment
-from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG, SELECTOR
-from recap.report.result import Result, Sheet
 
 
 @experiment(

@@ -8,11 +8,8 @@ import numpy as np
 
 from recap.evaluation.protocol import DEPLOYED
 from recap.paper.experiments.evidence.direct_answer_stratified import answers
-from recap.paper.experiments.experiment import CONTROLLED, Reads, experiment
-from recap.paper.experiments.study import Setting, Study
+from recap.paper.experiments.experiment import CONTROLLED, Metric, Reads, Result, Setting, Sheet, Study, experiment
 from recap.policy import CONFIDENCE, IMG
-from recap.report.metrics import Metric
-from recap.report.result import Result, Sheet
 from recap.statistics import accuracy, false_negative_rate, hallucination_fpr
 
 

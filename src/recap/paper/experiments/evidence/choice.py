@@ -15,11 +15,7 @@ from recap.arrays import Bools, Floats
 from recap.evaluation.choices import Choices
 from recap.evaluation.edges import contradiction, learn_edges, retained
 from recap.paper.experiments.choice_groups import fixed_split, grouped
-from recap.paper.experiments.experiment import CONTROLLED, experiment
-from recap.paper.experiments.sentences import points
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import CONFIDENCE
-from recap.report.metrics import Metric
+from recap.paper.experiments.experiment import CONFIDENCE, CONTROLLED, Metric, Setting, Study, experiment, points
 from recap.report.result import LackingError, Number, Result, Sheet
 from recap.risks import Margins
 from recap.risks.equations import evidence, lift

@@ -7,11 +7,7 @@ from itertools import product
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.evaluation.protocol import BASELINE
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import IMG
-from recap.report.result import LackingError, Result, Sheet
+from recap.paper.experiments.experiment import CONFIDENCE, IMG, LackingError, Result, Setting, Sheet, Study, experiment
 from recap.risks import Margins
 from recap.statistics import EmpiricalCDF, accept_lowest
 
@@ -48,7 +44,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     findings: list[str] = []
     for s in with_depth:
         figures = s.over_splits(lambda _, side, s=s: split_figures(s, side))
-        for method in (BASELINE, FIXED, GATED):
+        for method in (CONFIDENCE, FIXED, GATED):
             sheet.spread(s, method, {name: figures[f"{method} {name}"] for name in METRICS}, subset=FAMILY)
         for name in ("hfpr", "negatives"):
             for subset in SUBSETS:
@@ -63,12 +59,12 @@ def split_figures(s: Setting, side: Bools) -> dict[str, float]:
     rows = s.families[FAMILY]
     calibration, held = side & rows, ~side & rows
     if not calibration.any() or not held.any():
-        methods, subsets = product((BASELINE, FIXED, GATED), METRICS), product(SUBSETS, ("hfpr", "negatives"))
+        methods, subsets = product((CONFIDENCE, FIXED, GATED), METRICS), product(SUBSETS, ("hfpr", "negatives"))
         return {f"{of} {name}": np.nan for of, name in (*methods, *subsets)}
     # |E_pair|: how far apart the claim and its strongest contradiction are.
     decided = np.abs(Margins(s.table).image.pair)
     reliable = decided >= np.median(decided[calibration])
-    risks = {BASELINE: s.risk(BASELINE), FIXED: s.risk(IMG), GATED: gated(s, calibration, reliable)}
+    risks = {CONFIDENCE: s.risk(CONFIDENCE), FIXED: s.risk(IMG), GATED: gated(s, calibration, reliable)}
     figures: dict[str, float] = {}
     for method, risk in risks.items():
         judged = s.thresholded(risk, side, rows)
@@ -81,7 +77,7 @@ def split_figures(s: Setting, side: Bools) -> dict[str, float]:
 
 def gated(s: Setting, calibration: Bools, reliable: Bools) -> Floats:
     """F̂_rel(R_img) where the pair is decided, F̂_conf(R_conf) where it is not."""
-    relation, confidence = (EmpiricalCDF.of(risk[calibration])(risk) for risk in (s.risk(IMG), s.risk(BASELINE)))
+    relation, confidence = (EmpiricalCDF.of(risk[calibration])(risk) for risk in (s.risk(IMG), s.risk(CONFIDENCE)))
     return np.where(reliable, relation, confidence)
 
 

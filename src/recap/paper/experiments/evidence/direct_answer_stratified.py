@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 
 from recap.arrays import Bools
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import CONFIDENCE, IMG
-from recap.report.result import Result, Sheet
+from recap.paper.experiments.experiment import CONFIDENCE, IMG, Result, Setting, Sheet, Study, experiment
 from recap.statistics import errors, share
 
 PENALTY = "yes-penalty"

@@ -6,11 +6,8 @@ import math
 from collections.abc import Sequence
 
 from recap.arrays import Bools
-from recap.paper.experiments.experiment import CONTROLLED, experiment
-from recap.paper.experiments.study import Setting, Study
+from recap.paper.experiments.experiment import CONTROLLED, Chart, Metric, Result, Setting, Sheet, Study, experiment
 from recap.report.charts import Quadrant, quadrant_chart
-from recap.report.metrics import Metric
-from recap.report.result import Chart, Result, Sheet
 from recap.risks import Margins
 from recap.statistics import errors, share
 

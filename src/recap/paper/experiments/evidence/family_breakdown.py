@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import math
 
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.sentences import counted
-from recap.paper.experiments.study import Setting, Study
+from recap.paper.experiments.experiment import DEPLOYED, Result, Setting, Sheet, Study, counted, experiment
 from recap.policy import CONFIDENCE, IMG
-from recap.report.result import Result, Sheet
 
 
 @experiment(

@@ -13,13 +13,10 @@ from recap.arrays import Bools, Floats
 from recap.claims.extension import excludes
 from recap.evaluation.choices import Choices
 from recap.evaluation.edges import SHARE, contradiction, learn_edges, retained
-from recap.evaluation.metrics import FOUR
 from recap.paper.experiments.choice_groups import fixed_split, grouped
-from recap.paper.experiments.experiment import CONTROLLED, experiment
+from recap.paper.experiments.experiment import CONTROLLED, FOUR, Metric, Setting, Study, experiment, mean_defined
 from recap.paper.experiments.sentences import points
-from recap.paper.experiments.study import Setting, Study, mean_defined
 from recap.policy import CONFIDENCE
-from recap.report.metrics import Metric
 from recap.report.result import Result, Sheet, Whole
 from recap.risks.equations import claim_contradiction_risk
 

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from recap.arrays import Floats
-from recap.evaluation.metrics import FOUR
-from recap.evaluation.protocol import BASELINE
-from recap.paper.experiments.experiment import CONTROLLED, experiment
+from recap.paper.experiments.experiment import CONFIDENCE, CONTROLLED, FOUR, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.sentences import span, tally
-from recap.paper.experiments.study import Setting, Study
-from recap.report.result import Result, Sheet
 from recap.risks import Margins
 from recap.risks.equations import claim_contradiction_risk
 
@@ -20,7 +16,7 @@ CLAIM, CLAIM_ANTI, CAL = "claim-delta", "cal-claim-anti", "recap-cal"
     "On image-minus-text lifts, what is left of the ranking when the contradiction and support edges are removed?",
     ("supp-graph-sensitivity",),
     reads=CONTROLLED,
-    risks=(BASELINE, CLAIM, CAL),
+    risks=(CONFIDENCE, CLAIM, CAL),
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
     """The claim's lift alone, with its contradictions, and with the support edge too: RECAP-Cal."""
@@ -30,7 +26,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         "Image-minus-text lifts on the benchmark with choice groups; all rows inside the graph, pooled at exact "
         f"{study.percent} coverage. Percent.",
     )
-    hall: dict[str, list[float]] = {name: [] for name in (BASELINE, CLAIM, CLAIM_ANTI, CAL)}
+    hall: dict[str, list[float]] = {name: [] for name in (CONFIDENCE, CLAIM, CLAIM_ANTI, CAL)}
     for s in settings:
         for method, ranked in hall.items():
             pooled = s.pooled_risk(claim_anti(s) if method == CLAIM_ANTI else s.risk(method))

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.sentences import span, tally
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import IMG
+from recap.paper.experiments.experiment import IMG, Chart, Result, Setting, Sheet, Study, experiment, span, tally
 from recap.report.charts import Line, line_chart
-from recap.report.result import Chart, Result, Sheet
 
 STEPS = {
     "confidence": "confidence",

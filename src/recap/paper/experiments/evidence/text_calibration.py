@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.sentences import span, tally
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import IMG
-from recap.report.result import Result, Sheet
+from recap.paper.experiments.experiment import IMG, Result, Setting, Sheet, Study, experiment, span, tally
 
 IMAGE_PAIR, CALIBRATED_PAIR = "img-pair", "cal-pair"
 

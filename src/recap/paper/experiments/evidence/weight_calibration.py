@@ -8,11 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.evaluation.metrics import FOUR
-from recap.paper.experiments.experiment import experiment
-from recap.paper.experiments.sentences import points
-from recap.paper.experiments.study import Setting, Study, mean_defined
-from recap.report.result import Result, Sheet
+from recap.paper.experiments.experiment import FOUR, Result, Setting, Sheet, Study, experiment, mean_defined, points
 from recap.risks import Margins
 from recap.risks.equations import relation_risk
 from recap.statistics import auroc, hallucinations

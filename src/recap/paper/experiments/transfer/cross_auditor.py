@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recap.arrays import Bools, Floats
-from recap.paper.experiments.experiment import CONTROLLED, experiment
-from recap.paper.experiments.study import Setting, Study
-from recap.policy import IMG
+from recap.paper.experiments.experiment import CONTROLLED, IMG, Setting, Study, experiment
 from recap.report.charts import matrix_chart
 from recap.report.result import Chart, LackingError, Result, Sheet
 from recap.risks import Witnesses

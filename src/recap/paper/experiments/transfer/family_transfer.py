@@ -9,12 +9,8 @@ import numpy as np
 
 from recap.arrays import Bools
 from recap.evaluation import metrics
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import CONTROLLED, experiment
-from recap.paper.experiments.study import Setting, Study
+from recap.paper.experiments.experiment import CONTROLLED, DEPLOYED, Metric, Result, Setting, Sheet, Study, experiment
 from recap.policy import CONFIDENCE, SELECTOR, calibrate
-from recap.report.metrics import Metric
-from recap.report.result import Result, Sheet
 from recap.statistics import coverage_threshold
 
 METRICS = ("coverage", "hfpr", "acc")

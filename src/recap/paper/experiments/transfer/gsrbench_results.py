@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import math
 
-from recap.evaluation.metrics import FOUR
-from recap.paper.experiments.experiment import experiment
+from recap.paper.experiments.experiment import FOUR, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.gsr_source import EXTERNAL, targets
-from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG, SELECTOR
-from recap.report.result import Result, Sheet
 
 CAL = "recap-cal"
 

@@ -5,13 +5,9 @@ Ranked among the target's own rows: does the ranking carry over?
 
 from __future__ import annotations
 
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import experiment
+from recap.paper.experiments.experiment import DEPLOYED, Result, Setting, Sheet, Study, experiment, points
 from recap.paper.experiments.gsr_source import EXTERNAL, Source, calibrate_source, targets
-from recap.paper.experiments.sentences import points
-from recap.paper.experiments.study import Setting, Study
 from recap.policy import CONFIDENCE, IMG, SELECTOR
-from recap.report.result import Result, Sheet
 
 SHOWN = ("acc", "hfpr", "hall_auc")
 TITLES = {IMG: "relation evidence alone", SELECTOR: "confidence as a veto"}

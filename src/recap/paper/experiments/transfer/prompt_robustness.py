@@ -6,17 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
 
 import numpy as np
-from scipy.stats import rankdata
 
 from recap.arrays import Floats
 from recap.errors import RecapError
-from recap.evaluation.metrics import FOUR
 from recap.evaluation.metrics import measure as metrics_of
-from recap.paper.experiments.experiment import Reads, experiment
-from recap.paper.experiments.study import Setting, Study
-from recap.report.result import LackingError, Result, Sheet
+from recap.paper.experiments.experiment import FOUR, LackingError, Reads, Result, Setting, Sheet, Study, experiment
 from recap.risks import compute_risk
-from recap.statistics import accept_lowest
+from recap.statistics import accept_lowest, ascending
+from recap.statistics.ranking import tie_bounds
 from recap.table import MarginTable
 
 METHODS = ("confidence", "recap-img", "recap-cal")
@@ -93,8 +90,17 @@ def over_wordings(tables: Sequence[MarginTable], risks: Sequence[Floats], covera
 
 def correlations(risks: Sequence[Floats]) -> list[float]:
     """Spearman's ρ of every pair; NaN where a risk does not rank at all."""
-    ranks = [rankdata(risk) for risk in risks]
+    ranks = [average_ranks(risk) for risk in risks]
     return [_correlation(one, other) for one, other in combinations(ranks, 2)]
+
+
+def average_ranks(values: Floats) -> Floats:
+    """Ranks from 0, tied values sharing the mean of theirs."""
+    order = ascending(values)
+    first, last = tie_bounds(values[order])
+    ranks = np.empty(len(values))
+    ranks[order] = (first + last) / 2
+    return ranks
 
 
 def _correlation(one: Floats, other: Floats) -> float:

@@ -6,14 +6,11 @@ Unchanged, they say what a deployment would see, coverage included.
 from __future__ import annotations
 
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import experiment
+from recap.paper.experiments.experiment import Chart, Metric, Result, Setting, Sheet, Study, experiment, mean_defined
 from recap.paper.experiments.gsr_source import EXTERNAL, calibrate_source, targets
 from recap.paper.experiments.sentences import points
-from recap.paper.experiments.study import Setting, Study, mean_defined
 from recap.policy import CONFIDENCE
 from recap.report.charts import Whisker, whisker_chart
-from recap.report.metrics import Metric
-from recap.report.result import Chart, Result, Sheet
 
 CARRIED = ("coverage", "acc", "hfpr")
 DRAWN = {CONFIDENCE: ("confidence", "conf"), DEPLOYED: ("RECAP", "recap")}
