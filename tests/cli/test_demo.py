@@ -71,12 +71,21 @@ def test_its_tables_and_policies_can_be_used_by_other_commands(recap: Recap, dem
     assert (other.code, "calibrated on model" in other.err) == (2, True)
 
 
-def test_it_tells_the_same_twice(recap: Recap, demo: tuple[Path, str]) -> None:
-    out = demo[0]
-    ran = recap("demo", "--groups", GROUPS, "--out", out / "again", "--store", out / "margins.db")
-    assert ran.code == 0, ran.err
+def test_python_makes_what_the_command_makes(demo: tuple[Path, str]) -> None:
+    from recap.world.demo import demo as make
+
+    out, told = demo
+    said: list[str] = []
+    made = make(out / "again", groups=int(GROUPS), store=out / "margins.db", say=said.append)
     for name in ("world-aligned.jsonl", "world-biased.jsonl", "world-biased-policy.json"):
         assert (out / "again" / name).read_bytes() == (out / "d" / name).read_bytes()
+    assert made.page == out / "again" / "demo.html"
+    assert made.page.is_file()
+    assert [part.model for part in made.models] == ["world:aligned", "world:biased"]
+    assert all(f"Mode {part.policy.mode}" in told for part in made.models)
+    assert len(made.examples) == 6
+    assert all(made.picture(example).is_file() for example in made.examples)
+    assert any("world:biased: loading" in sentence for sentence in said)
 
 
 def test_the_picture_it_leaves_can_be_audited_as_it_says(recap: Recap, demo: tuple[Path, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,13 +14,15 @@ import pytest
 from recap.datasets import load_dataset
 from recap.datasets.probing import Progress
 from recap.errors import RecapError
-from recap.paper.collect import Selection, collect, some_units
+from recap.paper.collect import Collector, benchmarks_for, some_units
 from recap.paper.experiments import EXPERIMENTS, ORDER, Setting, Study
 from recap.paper.experiments.experiment import typeset
 from recap.paper.printed import printed
-from recap.paper.reproduce import chosen, needed, run_all
-from recap.paper.suites import PAPER, SUITES, WORLD, Checkpoint, suite_named
+from recap.paper.reproduce import chosen, papers_dtype, reproduce, run_all
+from recap.paper.suites import PAPER, SUITES, WORLD, Checkpoint, Suite, suite_named
+from recap.policy import Gate, Scores
 from recap.store import Store
+from tests.paper.test_printed import source_of_the_paper
 from tests.simulate import ALIGNED, BIASED, simulate
 
 
@@ -52,15 +55,31 @@ def test_experiments_are_found_by_their_names_and_by_the_papers_labels_in_the_pa
         chosen(["mechansm"])
 
 
+@pytest.mark.parametrize("kind", ["tab", "fig"])
+def test_every_label_of_the_paper_is_an_experiment_or_gets_a_sentence(kind: str) -> None:
+    labels = re.findall(rf"\\label\{{({kind}:[^}}]+)\}}", source_of_the_paper())
+    assert len(labels) == {"tab": 32, "fig": 4}[kind]
+    refused: set[str] = set()
+    for label in labels:
+        try:
+            assert len(chosen([label])) == 1, label
+        except RecapError as error:
+            assert str(error).startswith(f"{label} is "), error
+            refused.add(label)
+    assert refused == {"tab": {"tab:relation-graph", "tab:supp-relation-graph"}, "fig": {"fig:recap-overview"}}[kind]
+
+
+def needs(*names: str) -> set[str]:
+    return {need for each in chosen(names) for need in each.reads.inputs}
+
+
 def test_only_what_an_experiment_reads_is_probed() -> None:
-    choice = needed(chosen(["choice"]))
-    assert (choice.data, choice.further, choice.wrapped, choice.reprobed) == (("whatsup",), False, False, False)
-    transfer = needed(chosen(["gsrbench-summary"]))
-    assert (transfer.data, transfer.further) == (("vsr", "whatsup", "gsr"), False)
-    assert needed(chosen(["qwen2b"])).further
-    assert needed(chosen(["prompt-robustness"])).wrapped
-    assert needed(chosen(["low-cost"])).reprobed
-    assert needed(chosen(None)) == Selection()
+    assert benchmarks_for(needs("choice")) == ["whatsup"]
+    assert benchmarks_for(needs("gsrbench-summary")) == benchmarks_for(needs()) == ["vsr", "whatsup", "gsr"]
+    assert not needs("choice", "gsrbench-summary") & {"further", "wrapped", "reprobed"}
+    assert "further" in needs("qwen2b")
+    assert "wrapped" in needs("prompt-robustness")
+    assert "reprobed" in needs("low-cost")
 
 
 def test_the_paper_suite_has_the_papers_models_under_the_keys_of_its_numbers() -> None:
@@ -71,6 +90,36 @@ def test_the_paper_suite_has_the_papers_models_under_the_keys_of_its_numbers() -
     assert set(SUITES) == {"world", "paper"}
     with pytest.raises(RecapError, match='did you mean "paper"'):
         suite_named("papr")
+
+
+def test_a_checkpoint_runs_on_a_gpu_in_what_the_paper_ran_it_in() -> None:
+    said = {checkpoint.key: checkpoint.dtype for checkpoint in PAPER.checkpoints if checkpoint.dtype}
+    assert said == {"llava-1.5-7b": "float16", "llava-onevision-7b": "bfloat16"}
+    llava = next(checkpoint for checkpoint in PAPER.checkpoints if checkpoint.key == "llava-1.5-7b")
+    assert papers_dtype(llava.name, llava, "cuda:1") == "float16"
+    assert papers_dtype(llava.name, llava, "cpu") is None
+    assert papers_dtype("http://host:8000/v1#llava", llava, None) is None  # the server decides
+
+
+@pytest.mark.parametrize(("given", "used"), [({}, "float16"), ({"dtype": "float32"}, "float32")])
+def test_a_dtype_that_is_given_is_used_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, str], used: str
+) -> None:
+    asked: dict[str, Any] = {}
+
+    def load(name: str, **options: Any) -> Any:
+        asked[name] = options["dtype"]
+        raise RecapError("no weights here")
+
+    items = load_dataset("world:whatsup").items
+    monkeypatch.setattr(Suite, "items", lambda *_: items)
+    with pytest.raises(RecapError, match="no weights here"):
+        reproduce("paper", only=["choice"], data=tmp_path, out=tmp_path / "r", load=load, device="cuda", **given)
+    assert asked == {
+        "Qwen/Qwen3-VL-8B-Instruct": given.get("dtype"),
+        "OpenGVLab/InternVL3_5-8B-HF": given.get("dtype"),
+        "llava-hf/llava-1.5-7b-hf": used,
+    }
 
 
 def test_a_part_of_a_benchmark_keeps_units_whole_and_in_order() -> None:
@@ -93,9 +142,9 @@ def refuse(name: str, _checkpoint: Checkpoint) -> Any:
 def test_a_suite_of_which_nothing_can_be_had_says_why(tmp_path: Path) -> None:
     with Store(":memory:") as store:
         with pytest.raises(RecapError, match="world:aligned is not here"):
-            collect(WORLD, Selection(data=("whatsup",), quick=True), store, refuse, unwatched, lambda _: None)
+            Collector(WORLD, {"controlled"}, store, refuse, unwatched, lambda _: None, quick=True).collect()
         with pytest.raises(RecapError, match="no such folder"):
-            collect(PAPER, Selection(root=tmp_path / "nowhere"), store, refuse, unwatched, lambda _: None)
+            Collector(PAPER, needs(), store, refuse, unwatched, lambda _: None, root=tmp_path / "nowhere").collect()
 
 
 def study(**parts: Any) -> Study:
@@ -117,6 +166,28 @@ def test_every_experiment_gives_figures_or_says_what_is_missing() -> None:
 def test_two_runs_give_the_same_numbers() -> None:
     one, two = (run_all(study(), list(EXPERIMENTS.values())) for _ in range(2))
     assert [repr(result) for _, result in one] == [repr(result) for _, result in two]
+
+
+def test_every_policy_of_a_report_is_calibrated_at_its_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    from recap.policy import policy
+
+    levels: list[float] = []
+    gate = policy.confidence_gate
+
+    def watched(scores: Scores, level: float, **options: Any) -> Gate:
+        levels.append(level)
+        return gate(scores, level, **options)
+
+    monkeypatch.setattr(policy, "confidence_gate", watched)
+    data = ("vsr", "whatsup", "gsr")
+    settings = tuple(
+        Setting("m", name, simulate(ALIGNED, 60, seed, complete=True), splits=2, draws=50, level=0.9)
+        for seed, name in enumerate(data)
+    )
+    whole = Study("world", settings, ("m",), data[:2], controlled="whatsup", external="gsr")
+    run_all(whole, list(EXPERIMENTS.values()))
+    assert len(levels) > 30
+    assert set(levels) == {0.9}
 
 
 def test_a_setting_that_is_not_there_is_named_with_its_reason() -> None:

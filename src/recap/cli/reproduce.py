@@ -23,9 +23,7 @@ def run(
             "--only", metavar="NAME...", help="Experiments by name or by the paper's label.", show_default="all"
         ),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A quarter of VSR, a tenth of the rest: wider intervals.")
-    ] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A part of the benchmarks: wider intervals.")] = False,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the report goes.")] = Path(
         "recap-report"
     ),
@@ -113,10 +111,11 @@ def _models(options: list[str]) -> dict[str, str]:
     """`--model KEY=NAME` as a mapping."""
     from recap.errors import RecapError
 
-    names = dict(text.partition("=")[::2] for text in options)
-    for key, name in names.items():
-        if not name:
-            raise RecapError(f"--model {key}=: say where from, as {key}=FOLDER or {key}=HUB/NAME")
+    names: dict[str, str] = {}
+    for text in options:
+        key, _, names[key] = text.partition("=")
+        if not names[key]:
+            raise RecapError(f"--model {text}: say where from, as {key}=FOLDER or {key}=HUB/NAME")
     return names
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from recap.datasets.probing import locate
 from recap.errors import RecapError
 from recap.images import open_image
 from recap.paper.experiments import Setting, Study
-from recap.policy import decide
+from recap.policy import Policy, decide
 from recap.report.example_card import ExampleCard, example_card
 from recap.report.examples import Example, pick
 from recap.schemes import scheme_of
@@ -30,8 +31,9 @@ def example_cards(study: Study, root: Path | None) -> list[ExampleCard]:
     for model in study.headline:
         data = [study.controlled, *study.primary] if study.controlled else study.primary
         settings = [s for name in data if name and (s := study.setting(model, name)) is not None]
-        if settings and settings[0].policies:
-            cards += _cards(study, settings[0], _folder(root, settings[0]))
+        with contextlib.suppress(RecapError):  # too few units to calibrate on, which the experiments say
+            if settings and settings[0].policies:
+                cards += _cards(study, settings[0], _folder(root, settings[0]))
     return cards
 
 
@@ -44,23 +46,21 @@ def _folder(root: Path | None, s: Setting) -> Path | None:
 
 def _cards(study: Study, s: Setting, folder: Path | None) -> list[ExampleCard]:
     policy, held = s.policies[0], s.table.where(~s.sides[0])
-    found: list[ExampleCard] = []
+    cards: list[ExampleCard] = []
     for row in pick(list(decide(policy, held)), held.rows, EACH):
         example = Example(study.title(s.model), row, verdict_on(row, policy, s.table.graph))
-        try:
-            picture = _picture(row.image or "", folder)
-        except RecapError:
-            continue
-        scheme = scheme_of(row.image)
-        scene = "A photograph" if scheme is None else scheme.PICTURE
-        found.append(example_card(example, policy, picture, scene=scene))
-    return found
+        with contextlib.suppress(RecapError):  # a picture that is not here
+            cards.append(card_of(example, policy, folder))
+    return cards
 
 
-def _picture(image: str, folder: Path | None) -> bytes:
-    scheme = scheme_of(image)
-    shown = open_image(locate(folder or Path(), image)) if scheme is None else scheme.open_image(image, SIDE)
-    shown.thumbnail((SIDE, SIDE))
+def card_of(example: Example, policy: Policy, folder: Path | None = None) -> ExampleCard:
+    """The card of an answer, with its picture from a scheme, or from where its benchmark's pictures lie."""
+    name = example.row.image or ""
+    scheme = scheme_of(name)
+    picture = open_image(locate(folder or Path(), name)) if scheme is None else scheme.open_image(name, SIDE)
+    picture.thumbnail((SIDE, SIDE))
     stream = io.BytesIO()
-    shown.save(stream, "JPEG", quality=88)
-    return stream.getvalue()
+    picture.save(stream, "JPEG", quality=88)
+    scene = "A photograph" if scheme is None else scheme.PICTURE
+    return example_card(example, policy, stream.getvalue(), scene=scene)

@@ -1,8 +1,9 @@
 """What the paper prints: every number of its result tables, and the results that stand only in its text, as data.
 
 `printed.csv` holds one number of a table per row, in the paper's reading order; `printed_text.csv` one number of the
-running text per row, by experiment, with the words it stands in. Of the text only single values are
-kept: a range over models or datasets is nobody's number. All are percentages unless said otherwise here.
+running text per row, by experiment, with the words it stands in. The ends of a range over models or datasets are
+numbers of their own (least. and most.) where the tables do not tell whose they are. All are percentages unless said
+otherwise here.
 
 table   the table's label, without `tab:`; or `text:` and the name of the experiment that the text speaks of
 model   qwen3-vl-8b, qwen3-vl-2b, internvl3.5-8b, llava-1.5-7b or llava-onevision-7b; empty: of no model
@@ -22,14 +23,20 @@ metric  what `METRICS` names: coverage, acc, hfpr, fnr, err_auc, hall_auc, ap, p
         were wrong before), rho_mean and rho_min (rank correlation between wordings, −1 to 1), and the plain numbers n,
         hall_n, errors (wrong choices), eligible_n and agree_n (splits of 20 that admit the selector, or where two
         rules choose the same mode), calls (a sample), probes, minutes, sec_per_sample, checks (of cheap against
-        complete probe sets), metric_difference and risk_difference (the largest over those checks). `@80` aims at a
+        complete probe sets), metric_difference and risk_difference (the largest over those checks), edges and
+        edges_outside (kept by validation, and of these outside the manual graph), cells and quiet_cells (model,
+        benchmark and label; those whose coverage changes by at most 2.1 points). coverage_sd is a standard deviation
+        over splits, depth_half_width belongs to the accuracy of depth choices, jointly_positive is the share of "no"
+        answers whose claim and contradiction are both positive. `@80` aims at a
         coverage of 80 %, by a calibrated threshold or over the pool, as the table's caption says; acc and hfpr without
         it are at a threshold carried over from elsewhere
           yes. no.                                only rows with this direct answer
           left_right. vertical. depth. topology.  only this family
           reliable. ambiguous.                    only depth statements that pass the reliability gate, or do not
           claim_only. anti_only.                  only where the image lifts the claim alone, or the contradiction alone
-          both_high. both_low.                    only where it lifts both, or neither
+          both_high. both_low. joint.             only where it lifts both, or neither; one of these two
+          jointly_positive.                       only "no" answers with a positive claim and a positive contradiction
+          least. most.                            the ends of a range over models and benchmarks
           all.                                    also statements outside the graph
           calN.                                   N % of the units calibrate
           levelN.                                 eligibility is tested at a joint confidence of N %
@@ -41,8 +48,8 @@ metric  what `METRICS` names: coverage, acc, hfpr, fnr, err_auc, hall_auc, ap, p
 spread  the ± part
 quote   where the number stands, to the letter of the LaTeX source; only in `printed_text.csv`
 
-Three assignments are ours where the text leaves them open, by the tables' numbers: which end of Qwen's yes rates and
-FPRs in text:answer-bias is which dataset's, that the wrong choices of text:choice are those of image-margin, and that
+Three assignments are ours where the text leaves them open, by the tables' numbers: which end of the yes rates and
+FPRs in text:answer-bias is which setting's, that the wrong choices of text:choice are those of image-margin, and that
 text:weight-calibration is on whatsup.
 """
 

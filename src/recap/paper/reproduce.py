@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,11 @@ from recap.files import make_folder
 from recap.models import LikelihoodModel
 from recap.models.load import load_model, require_local
 from recap.models.remote import is_remote
-from recap.paper.collect import Collection, Selection, Watch, collect
+from recap.paper.collect import Collection, Collector, Watch
 from recap.paper.examples import example_cards
 from recap.paper.experiments import EXPERIMENTS, Experiment, Result, Study
 from recap.paper.printed import beside
-from recap.paper.suites import CONTROLLED, EXTERNAL, PAPER, PRIMARY, Checkpoint, Suite, suite_named
+from recap.paper.suites import PAPER, Checkpoint, Suite, suite_named
 from recap.progress import running
 from recap.report import Report, write_report
 from recap.statistics import SEED
@@ -92,8 +93,9 @@ def reproduce(
 
     start = time.monotonic()
     with Store(store or folder / "margins.db") as margins:
-        selection = replace(needed(experiments), quick=quick, names=names, root=root)
-        collection = collect(chosen_suite, selection, margins, load_checkpoint, progress, say)
+        needs = {need for each in experiments for need in each.reads.inputs}
+        collector = Collector(chosen_suite, needs, margins, load_checkpoint, progress, say, quick, names, root)
+        collection = collector.collect()
     probed = time.monotonic()
     say(f"{len(experiments)} experiments on {len(collection.study.settings)} settings")
     with progress("experiments") as done:
@@ -164,19 +166,6 @@ def chosen(names: Sequence[str] | None) -> list[Experiment]:
     return [each for name, each in EXPERIMENTS.items() if name in wanted]
 
 
-def needed(experiments: Iterable[Experiment]) -> Selection:
-    """What must be probed for these: no more."""
-    needs = {need for each in experiments for need in each.reads.inputs}
-    data = tuple(
-        name
-        for name in (*PRIMARY, EXTERNAL)
-        if (name in PRIMARY and needs & {"primary", "further"})
-        or (name == CONTROLLED and "controlled" in needs)
-        or (name == EXTERNAL and "external" in needs)
-    )
-    return Selection(data=data, further="further" in needs, wrapped="wrapped" in needs, reprobed="reprobed" in needs)
-
-
 def run_all(
     study: Study, experiments: Sequence[Experiment], progress: Callable[[int], None] = lambda _done: None
 ) -> list[tuple[Experiment, Result]]:
@@ -215,8 +204,6 @@ def today() -> str:
 def _libraries() -> list[str]:
     found: list[str] = []
     for name in LIBRARIES:
-        try:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found.append(f"{name} {importlib.metadata.version(name)}")
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return found

@@ -5,13 +5,11 @@ Its page is self-contained: no script, no network, readable in the dark and on a
 
 from __future__ import annotations
 
-import io
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import recap
 from recap.audit import Auditor
@@ -24,6 +22,7 @@ from recap.files import make_folder, write_text
 from recap.models import LikelihoodModel
 from recap.models.load import load_model, require_local
 from recap.paper.collect import Watch, some_units
+from recap.paper.examples import card_of
 from recap.paper.experiments import Setting
 from recap.paper.experiments.curves import banded, held_out_curves
 from recap.policy import Policy, calibrate_table, decide, save_policy
@@ -31,7 +30,6 @@ from recap.probes import question
 from recap.probing import LocalEngine
 from recap.progress import running
 from recap.report.charts import Curve, coverage_chart
-from recap.report.example_card import ExampleCard, example_card
 from recap.report.examples import Example, pick
 from recap.report.pages import render
 from recap.store import Store
@@ -43,9 +41,7 @@ from recap.world.scheme import open_image
 DATASET = "world:whatsup"
 FEWEST, MOST = 40, 820
 EXAMPLES = {"world:aligned": 2, "world:biased": 4}
-PICTURE = 480
-"""pixels of a picture on the page"""
-CHOSEN = {
+MODES = {
     "recap-img": "relation evidence alone (RECAP-Img)",
     "recap-selector": "relation evidence and confidence (RECAP-Selector)",
 }
@@ -112,7 +108,20 @@ def demo(
         save_policy(each.policy, folder / f"{stem}-policy.json")
     for example in made.examples:
         open_image(example.row.image or "", PEOPLE_SIZE).save(made.picture(example))
-    write_text(made.page, _page(made, f"recap demo --groups {groups}"))
+    page = render(
+        "world/demo.html",
+        models=models,
+        about=MODELS,
+        modes=MODES,
+        chart=coverage_chart,
+        coverage=models[0].result.coverage,
+        examples=[card_of(example, each.policy) for each in models for example in each.examples],
+        dataset=DATASET,
+        command=f"recap demo --groups {groups}",
+        date=date.today().isoformat(),
+        version=f"recap {recap.__version__}, Python {platform.python_version()}",
+    )
+    write_text(made.page, page)
     return made
 
 
@@ -139,44 +148,3 @@ def _measure(model: LikelihoodModel, store: Store, groups: int, progress: Progre
         seconds=probing.ran.seconds,
         examples=tuple(Example(name, row, verdict) for row, verdict in zip(picked, verdicts, strict=True)),
     )
-
-
-def _page(made: Demo, command: str) -> str:
-    """The whole document."""
-    return render(
-        "world/demo.html",
-        models=[_model(each) for each in made.models],
-        coverage=made.models[0].result.coverage,
-        examples=[_card(example, each.policy) for each in made.models for example in each.examples],
-        dataset=DATASET,
-        command=command,
-        statements=len(made.models[0].table),
-        date=date.today().isoformat(),
-        version=f"recap {recap.__version__}, Python {platform.python_version()}",
-    )
-
-
-def _card(example: Example, policy: Policy) -> ExampleCard:
-    stream = io.BytesIO()
-    open_image(example.row.image or "", PICTURE).save(stream, "JPEG", quality=90)
-    return example_card(example, policy, stream.getvalue(), scene="A drawn scene")
-
-
-def _model(part: ModelDemo) -> dict[str, Any]:
-    gate = part.policy.gate
-    measured = {
-        label: part.result.inside[name].to_json() for name, label in ((BASELINE, BASELINE), (DEPLOYED, "RECAP"))
-    }
-    return {
-        "name": part.model,
-        "about": MODELS[part.model.removeprefix("world:")].capitalize(),
-        "direct": part.result.direct,
-        "chosen": CHOSEN.get(part.policy.mode, part.policy.mode),
-        "why": gate.verdict.split(": ", 1)[-1] if gate else "",
-        "rows": {label: [each[metric] for metric in ("acc", "hfpr", "hall_auc")] for label, each in measured.items()},
-        "chart": coverage_chart(part.curves, "wrong among accepted", at=part.result.coverage),
-        "statements": len(part.table),
-        "probes": part.probes,
-        "seconds": part.seconds,
-        "splits": part.result.splits,
-    }
