@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from recap.errors import RecapError
-from recap.paper.experiments import EXPERIMENTS, Chart, Number, Result, Setting, Sheet, Study, Table
+from recap.paper.experiments import EXPERIMENTS, Setting, Study
 from recap.paper.printed import beside, printed, printed_value
 from recap.report import ExampleCard, Report, write_report
 from recap.report.charts import Whisker, whisker_chart
@@ -25,7 +25,7 @@ from recap.report.layout import Cell, Grid, figure, grid
 from recap.report.methods import METHODS
 from recap.report.metrics import KNOWN, SUBSETS, Metric
 from recap.report.page import report_page
-from recap.report.result import Section
+from recap.report.result import Chart, Number, Result, Section, Sheet, Table
 from recap.report.write import table_files
 from recap.statistics import Interval
 from tests.simulate import ALIGNED, BIASED, simulate

@@ -102,7 +102,7 @@ def _measure_pool(
     _check_sides(table, sides)
     fixed = {name: compute_risk(table, name) for name in names if not risk_named(name).calibrated}
     scores = Scores.of(table) if level is not None else None
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
+    by_risk: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
     modes: Counter[str] = Counter({IMG: 0, SELECTOR: 0})
     policies: list[Policy] = []
     sizes = {DEPLOYED: len(table)}
@@ -110,17 +110,17 @@ def _measure_pool(
         for name in names:
             risk = fixed[name] if name in fixed else compute_risk(table, name, calibration=table.where(side))
             sizes[name] = int((~np.isnan(risk)).sum())
-            found[name].append(_held_out(risk, side, coverage, table))
+            by_risk[name].append(_held_out(risk, side, coverage, table))
         if scores is not None and level is not None:
             policy = calibrate(scores.where(side), coverage, graph=table.graph.hash, level=level)
             modes[policy.mode] += 1
             policies.append(policy)
-            found[DEPLOYED].append(_deployed(policy, scores.where(~side)))
+            by_risk[DEPLOYED].append(_deployed(policy, scores.where(~side)))
         if progress is not None:
             progress(seed + 1)
     measured = {
         name: Measured(sizes[name], _by_metric(rows), dict(modes) if name == DEPLOYED else {})
-        for name, rows in found.items()
+        for name, rows in by_risk.items()
     }
     return measured, tuple(policies)
 

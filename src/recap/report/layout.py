@@ -43,7 +43,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Line:
+class GridRow:
     """One row: its name, a smaller name below it, and a cell a column (None: nothing was put there)."""
 
     name: str
@@ -56,7 +56,7 @@ class Block:
     """Rows of one model on one benchmark. `name` is empty where the rows carry it themselves."""
 
     name: str
-    lines: tuple[Line, ...]
+    lines: tuple[GridRow, ...]
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class Grid:
     @property
     def groups(self) -> list[tuple[str, int]]:
         """Shared headings and how many columns each spans; empty where there are none."""
-        found: list[tuple[str, int]] = []
+        spans: list[tuple[str, int]] = []
         for column in self.columns:
-            if found and found[-1][0] == column.group:
-                found[-1] = (column.group, found[-1][1] + 1)
+            if spans and spans[-1][0] == column.group:
+                spans[-1] = (column.group, spans[-1][1] + 1)
             else:
-                found.append((column.group, 1))
-        return found if any(name for name, _ in found) else []
+                spans.append((column.group, 1))
+        return spans if any(name for name, _ in spans) else []
 
     @property
     def starts(self) -> set[int]:
@@ -156,16 +156,16 @@ class _Layout:
         group = ", ".join(filter(None, (metric.heading, metric.over)))
         columns = tuple(Column(self.report.method(name) or "direct answers", group) for name in self.methods)
         lines = [
-            Line(
+            GridRow(
                 self.report.setting(*setting), "", tuple(self._cell((*setting, name, metric)) for name in self.methods)
             )
             for setting in self.rows
         ]
         return Grid(columns, (Block("", tuple(lines)),))
 
-    def _line(self, setting: tuple[str, str], method: str, name: str, below: str = "") -> Line:
+    def _line(self, setting: tuple[str, str], method: str, name: str, below: str = "") -> GridRow:
         cells = tuple(self._cell((*setting, method, metric)) for metric in self.columns)
-        return Line(name, below, cells) if name else Line(below, "", cells)
+        return GridRow(name, below, cells) if name else GridRow(below, "", cells)
 
     def _cell(self, place: Place) -> Cell | None:
         n = self.numbers.get(place)
@@ -212,17 +212,17 @@ class _Layout:
 def _columns(metrics: Sequence[Metric]) -> dict[Metric, Column]:
     """Metrics below what they are taken over, which stand together; the other way round where it is one throughout."""
     coverages = {metric.coverage for metric in metrics} - {None}
-    found: dict[Metric, Column] = {}
+    columns: dict[Metric, Column] = {}
     for metric in metrics:
         if metric.coverage is not None and len(coverages) > 1:
             group = ", ".join(filter(None, (metric.over, f"at {percentage(metric.coverage)} % coverage")))
-            found[metric] = Column(metric.known.heading, group)
+            columns[metric] = Column(metric.known.heading, group)
         else:
-            found[metric] = Column(metric.heading, metric.over)
-    if len(found) > 1 and len({column.heading for column in found.values()}) == 1:
-        return {metric: Column(column.group or "all", column.heading) for metric, column in found.items()}
-    groups = list(dict.fromkeys(column.group for column in found.values()))
-    return dict(sorted(found.items(), key=lambda pair: groups.index(pair[1].group)))
+            columns[metric] = Column(metric.heading, metric.over)
+    if len(columns) > 1 and len({column.heading for column in columns.values()}) == 1:
+        return {metric: Column(column.group or "all", column.heading) for metric, column in columns.items()}
+    groups = list(dict.fromkeys(column.group for column in columns.values()))
+    return dict(sorted(columns.items(), key=lambda pair: groups.index(pair[1].group)))
 
 
 def figure(value: float, digits: int | None, sign: str = "") -> str:

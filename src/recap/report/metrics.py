@@ -20,7 +20,7 @@ End = Literal["", "low", "high"]
 
 
 @dataclass(frozen=True)
-class Known:
+class MetricInfo:
     """A metric's heading, what it is, which way is better (0: neither), and how many decimals it deserves."""
 
     heading: str
@@ -33,59 +33,61 @@ class Known:
 
 
 KNOWN = {
-    "acc": Known("Acc", METRICS["acc"], 1),
-    "hfpr": Known("H-FPR", METRICS["hfpr"], -1),
-    "fpr": Known("FPR", "predicted-yes share among negatives", -1),
-    "fnr": Known("FNR", METRICS["fnr"], -1),
-    "err_auc": Known("Err-AUC", METRICS["err_auc"], 1),
-    "hall_auc": Known("Hall-AUC", METRICS["hall_auc"], 1),
-    "ap": Known("AP", METRICS["ap"], 1),
-    "prevalence": Known("Prevalence", METRICS["prevalence"]),
-    "aurc": Known("AURC", METRICS["aurc"], -1),
-    "augrc": Known("AUGRC", METRICS["augrc"], -1),
-    "coverage": Known("Cov.", METRICS["coverage"]),
-    "coverage_yes": Known("Cov. of true", METRICS["coverage_yes"]),
-    "coverage_no": Known("Cov. of false", METRICS["coverage_no"]),
-    "err": Known("Error", "share of wrong direct answers"),
-    "yes_rate": Known("Yes rate", "share of direct answers that are yes"),
-    "share": Known("Share", "of the statements"),
-    "mrr": Known("MRR", "mean reciprocal rank of the true relation among those offered", 1),
-    "top2": Known("Top-2", "true relation among the first two", 1),
-    "second": Known("True 2nd", "true relation ranked second, among the wrong choices"),
-    "depth_acc": Known("Acc, depth", "accuracy where the true relation is one of depth", 1),
-    "depth_half_width": Known("± depth", "half the width of the interval of that accuracy"),
-    "coverage_sd": Known("Cov. sd", "standard deviation of the coverage reached, over the splits"),
-    "cells": Known("Cells", "model, benchmark and label", 0, 0),
-    "quiet_cells": Known("Quiet cells", "cells whose coverage changes by at most 2.1 points", 0, 0),
-    "eligible": Known("Veto kept", "share of splits that keep confidence as a veto"),
-    "changed": Known("Changed", "answers that the prompt changes"),
-    "changed_wrong": Known("… of wrong", "of the changed answers, those that were wrong before"),
-    "jointly_positive": Known("Both positive", '"no" answers whose claim and contradiction are both positive'),
-    "probed": Known("Probed", "share that confidence did not accept at once"),
-    "rho_mean": Known("ρ mean", "rank correlation between wordings, mean over pairs", 0, 3),
-    "rho_min": Known("ρ min", "the least of these correlations", 0, 3),
-    "n": Known("n", "statements", 0, 0),
-    "negatives": Known("Negatives", "accepted false statements, of which H-FPR is a share", 0, 0),
-    "hall_n": Known("False assertions", "how many answers assert what is not so", 0, 0),
-    "errors": Known("Errors", "wrong choices", 0, 0),
-    "eligible_n": Known("Veto kept, splits", "splits that keep confidence as a veto", 0, 0),
-    "agree_n": Known("Agree, splits", "splits in which both rules choose the same mode", 0, 0),
-    "edges": Known("Edges", "edges of the graph", 0, 0),
-    "edges_outside": Known("New edges", "edges that the paper's graph does not have", 0, 0),
-    "calls": Known("Calls", "likelihood calls a statement", share=False),
-    "shared_calls": Known("Calls, shared", "the same where statements about one picture share questions", share=False),
-    "margins": Known("Margins", "margins a statement that are read", share=False),
-    "probes": Known("Probes", "questions about a view of a picture", 0, 0),
-    "distinct": Known("Distinct", "different probes", 0, 0),
-    "diagnostic": Known("Diagnostic", "the paper's diagnostic set, in its counting", 0, 0),
-    "probes_per_second": Known("Probes/s", "of those that were timed", share=False),
-    "minutes": Known("Minutes", "wall-clock time", share=False),
-    "sec_per_sample": Known("s/statement", "wall-clock seconds a statement", 0, 2),
-    "checks": Known("Checks", "comparisons of required with complete probes", 0, 0),
-    "metric_difference": Known("Largest metric difference", "over those checks", 0, None),
-    "risk_difference": Known("Largest risk difference", "over those checks", 0, None),
-    "contradiction_weight": Known("Contradiction ×", "weight of the contradiction", 0, 2),
-    "support_weight": Known("Support ×", "weight of the support penalty", 0, 2),
+    "acc": MetricInfo("Acc", METRICS["acc"], 1),
+    "hfpr": MetricInfo("H-FPR", METRICS["hfpr"], -1),
+    "fpr": MetricInfo("FPR", "predicted-yes share among negatives", -1),
+    "fnr": MetricInfo("FNR", METRICS["fnr"], -1),
+    "err_auc": MetricInfo("Err-AUC", METRICS["err_auc"], 1),
+    "hall_auc": MetricInfo("Hall-AUC", METRICS["hall_auc"], 1),
+    "ap": MetricInfo("AP", METRICS["ap"], 1),
+    "prevalence": MetricInfo("Prevalence", METRICS["prevalence"]),
+    "aurc": MetricInfo("AURC", METRICS["aurc"], -1),
+    "augrc": MetricInfo("AUGRC", METRICS["augrc"], -1),
+    "coverage": MetricInfo("Cov.", METRICS["coverage"]),
+    "coverage_yes": MetricInfo("Cov. of true", METRICS["coverage_yes"]),
+    "coverage_no": MetricInfo("Cov. of false", METRICS["coverage_no"]),
+    "err": MetricInfo("Error", "share of wrong direct answers"),
+    "yes_rate": MetricInfo("Yes rate", "share of direct answers that are yes"),
+    "share": MetricInfo("Share", "of the statements"),
+    "mrr": MetricInfo("MRR", "mean reciprocal rank of the true relation among those offered", 1),
+    "top2": MetricInfo("Top-2", "true relation among the first two", 1),
+    "second": MetricInfo("True 2nd", "true relation ranked second, among the wrong choices"),
+    "depth_acc": MetricInfo("Acc, depth", "accuracy where the true relation is one of depth", 1),
+    "depth_half_width": MetricInfo("± depth", "half the width of the interval of that accuracy"),
+    "coverage_sd": MetricInfo("Cov. sd", "standard deviation of the coverage reached, over the splits"),
+    "cells": MetricInfo("Cells", "model, benchmark and label", 0, 0),
+    "quiet_cells": MetricInfo("Quiet cells", "cells whose coverage changes by at most 2.1 points", 0, 0),
+    "eligible": MetricInfo("Veto kept", "share of splits that keep confidence as a veto"),
+    "changed": MetricInfo("Changed", "answers that the prompt changes"),
+    "changed_wrong": MetricInfo("… of wrong", "of the changed answers, those that were wrong before"),
+    "jointly_positive": MetricInfo("Both positive", '"no" answers whose claim and contradiction are both positive'),
+    "probed": MetricInfo("Probed", "share that confidence did not accept at once"),
+    "rho_mean": MetricInfo("ρ mean", "rank correlation between wordings, mean over pairs", 0, 3),
+    "rho_min": MetricInfo("ρ min", "the least of these correlations", 0, 3),
+    "n": MetricInfo("n", "statements", 0, 0),
+    "negatives": MetricInfo("Negatives", "accepted false statements, of which H-FPR is a share", 0, 0),
+    "hall_n": MetricInfo("False assertions", "how many answers assert what is not so", 0, 0),
+    "errors": MetricInfo("Errors", "wrong choices", 0, 0),
+    "eligible_n": MetricInfo("Veto kept, splits", "splits that keep confidence as a veto", 0, 0),
+    "agree_n": MetricInfo("Agree, splits", "splits in which both rules choose the same mode", 0, 0),
+    "edges": MetricInfo("Edges", "edges of the graph", 0, 0),
+    "edges_outside": MetricInfo("New edges", "edges that the paper's graph does not have", 0, 0),
+    "calls": MetricInfo("Calls", "likelihood calls a statement", share=False),
+    "shared_calls": MetricInfo(
+        "Calls, shared", "the same where statements about one picture share questions", share=False
+    ),
+    "margins": MetricInfo("Margins", "margins a statement that are read", share=False),
+    "probes": MetricInfo("Probes", "questions about a view of a picture", 0, 0),
+    "distinct": MetricInfo("Distinct", "different probes", 0, 0),
+    "diagnostic": MetricInfo("Diagnostic", "the paper's diagnostic set, in its counting", 0, 0),
+    "probes_per_second": MetricInfo("Probes/s", "of those that were timed", share=False),
+    "minutes": MetricInfo("Minutes", "wall-clock time", share=False),
+    "sec_per_sample": MetricInfo("s/statement", "wall-clock seconds a statement", 0, 2),
+    "checks": MetricInfo("Checks", "comparisons of required with complete probes", 0, 0),
+    "metric_difference": MetricInfo("Largest metric difference", "over those checks", 0, None),
+    "risk_difference": MetricInfo("Largest risk difference", "over those checks", 0, None),
+    "contradiction_weight": MetricInfo("Contradiction ×", "weight of the contradiction", 0, 2),
+    "support_weight": MetricInfo("Support ×", "weight of the support penalty", 0, 2),
 }
 
 SUBSETS = {
@@ -143,11 +145,11 @@ class Metric:
     @classmethod
     def parse(cls, text: str) -> Metric:
         """From its string form."""
-        found = _FORM.fullmatch(text)
-        if found is None:
+        match = _FORM.fullmatch(text)
+        if match is None:
             raise RecapError(f'"{text}" is not the name of a metric')
-        coverage = None if found["coverage"] is None else float(f"{found['coverage']}e-2")
-        parts = {part: found[part] or "" for part in ("name", "subset", "difference", "end", "extreme")}
+        coverage = None if match["coverage"] is None else float(f"{match['coverage']}e-2")
+        parts = {part: match[part] or "" for part in ("name", "subset", "difference", "end", "extreme")}
         return cls(coverage=coverage, **cast(Any, parts))
 
     @classmethod
@@ -162,9 +164,9 @@ class Metric:
         return low, high
 
     @property
-    def known(self) -> Known:
+    def known(self) -> MetricInfo:
         """What is known of it, whatever it is taken over."""
-        return KNOWN.get(self.name) or Known(self.name.replace("_", " "), "")
+        return KNOWN.get(self.name) or MetricInfo(self.name.replace("_", " "), "")
 
     @property
     def heading(self) -> str:
@@ -196,6 +198,6 @@ def percentage(share: float) -> str:
 
 def _subset(name: str) -> str:
     for pattern, words in NUMBERED.items():
-        if found := re.fullmatch(pattern, name):
-            return words.format(found[1])
+        if match := re.fullmatch(pattern, name):
+            return words.format(match[1])
     return SUBSETS.get(name, name.replace("_", " "))

@@ -106,11 +106,11 @@ def _beside(numbers: Iterable[Number], report: Report, *, naming: bool) -> str:
 
 def _columns(numbers: Iterable[Number]) -> dict[str, str]:
     """Each heading that is used, and what it means."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for n in numbers:
         if n.metric.known.about:
-            found.setdefault(n.metric.known.heading, n.metric.known.about)
-    return dict(sorted(found.items(), key=lambda pair: pair[0].lower()))
+            meanings.setdefault(n.metric.known.heading, n.metric.known.about)
+    return dict(sorted(meanings.items(), key=lambda pair: pair[0].lower()))
 
 
 def _methods(numbers: Iterable[Number], report: Report) -> dict[str, str]:

@@ -112,6 +112,12 @@ class Whole:
     model: str = ""
 
 
+Values = Mapping[str, float] | Mapping[Metric, float]
+Splits = Mapping[str, Sequence[float]] | Mapping[Metric, Sequence[float]]
+Names = Iterable[str] | None
+"""those of the values that are meant; None: all"""
+
+
 @dataclass
 class Sheet:
     """A table while it is being filled in.
@@ -126,28 +132,14 @@ class Sheet:
     numbers: list[Number] = field(default_factory=list[Number])
 
     def put(
-        self,
-        at: Place,
-        method: str,
-        values: Mapping[str, float] | Mapping[Metric, float],
-        names: Iterable[str] | None = None,
-        *,
-        subset: str = "",
-        difference: Difference = "",
+        self, at: Place, method: str, values: Values, names: Names = None, subset: str = "", difference: Difference = ""
     ) -> None:
         """Single figures: those named, or all."""
         for metric, value in _named(at, values, names, subset, difference):
             self._add(at, method, metric, float(value))
 
     def spread(
-        self,
-        at: Place,
-        method: str,
-        values: Mapping[str, Sequence[float]] | Mapping[Metric, Sequence[float]],
-        names: Iterable[str] | None = None,
-        *,
-        subset: str = "",
-        difference: Difference = "",
+        self, at: Place, method: str, values: Splits, names: Names = None, subset: str = "", difference: Difference = ""
     ) -> None:
         """Means and population standard deviations over splits (or wordings), where a value is defined."""
         for metric, over in _named(at, values, names, subset, difference):
@@ -187,7 +179,7 @@ class Sheet:
 
 
 def _named(
-    at: Place, values: Mapping[Any, V], names: Iterable[str] | None, subset: str, difference: Difference
+    at: Place, values: Mapping[Any, V], names: Names, subset: str, difference: Difference
 ) -> Iterator[tuple[Metric, V]]:
     for name in values if names is None else names:
         yield name if isinstance(name, Metric) else Metric.at(at.coverage, name, subset, difference), values[name]

@@ -64,11 +64,11 @@ def _clear(out: Path, kept: set[str]) -> None:
 
 def table_files(report: Report) -> dict[str, list[dict[str, Any]]]:
     """Rows of each table by file name, without its ending; tables with one label share a file."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    files: dict[str, list[dict[str, Any]]] = {}
     for section in report.sections:
         for table in section.result.tables:
-            found.setdefault(_file(table.label), []).extend(_row(n, report) for n in table.numbers)
-    return found
+            files.setdefault(_file(table.label), []).extend(_row(n, report) for n in table.numbers)
+    return files
 
 
 def figure_files(report: Report) -> dict[str, Chart]:

@@ -5,7 +5,7 @@ from importlib import import_module
 
 from recap.paper.experiments.experiment import Experiment
 from recap.paper.experiments.study import Setting, Spent, Study
-from recap.report.result import Chart, LackingError, Number, Result, Sheet, Table
+from recap.report.result import LackingError, Result
 
 ORDER = (
     "main-results",
@@ -63,16 +63,4 @@ def _place(experiment: Experiment) -> int:
 
 EXPERIMENTS: dict[str, Experiment] = {each.name: each for each in sorted(_found(), key=_place)}
 
-__all__ = [
-    "EXPERIMENTS",
-    "Chart",
-    "Experiment",
-    "LackingError",
-    "Number",
-    "Result",
-    "Setting",
-    "Sheet",
-    "Spent",
-    "Study",
-    "Table",
-]
+__all__ = ["EXPERIMENTS", "ORDER", "Experiment", "LackingError", "Result", "Setting", "Spent", "Study"]

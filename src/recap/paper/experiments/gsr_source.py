@@ -19,7 +19,7 @@ from recap.statistics import coverage_threshold
 
 
 @dataclass(frozen=True)
-class Source:
+class SourcePolicies:
     """RECAP and confidence as the pooled calibration units of the primary benchmarks fix them, one of each a split."""
 
     policies: tuple[Policy, ...]
@@ -72,7 +72,7 @@ def targets(study: Study, settings: Sequence[Setting]) -> tuple[list[tuple[Setti
     return transfers, missing
 
 
-def calibrate_source(sources: Sequence[Setting]) -> Source:
+def calibrate_source(sources: Sequence[Setting]) -> SourcePolicies:
     """The gate, the CDFs and the thresholds on the pooled calibration rows of each split."""
     pool = pooled([s.scores for s in sources])
     coverage, level, graph = sources[0].coverage, sources[0].level, sources[0].table.graph.hash
@@ -82,7 +82,7 @@ def calibrate_source(sources: Sequence[Setting]) -> Source:
         side: Bools = np.concatenate(sides)
         policies.append(calibrate(pool.where(side), coverage, graph=graph, level=level))
         confident.append(coverage_threshold(pool.confidence[side], coverage))
-    return Source(tuple(policies), tuple(confident))
+    return SourcePolicies(tuple(policies), tuple(confident))
 
 
 def pooled(several: Sequence[Scores]) -> Scores:

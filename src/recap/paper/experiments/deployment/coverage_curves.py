@@ -84,7 +84,7 @@ def frontier(risk: Floats, yes: Bools, positive: Bools, coverages: Floats) -> Fr
 
 def held_out_curves(s: Setting, names: Sequence[str]) -> dict[str, Frontier]:
     """For each risk, both figures on the grid for every split."""
-    found: dict[str, list[Frontier]] = {name: [] for name in names}
+    frontiers: dict[str, list[Frontier]] = {name: [] for name in names}
     for seed, side in enumerate(s.sides):
         held, policy = s.scores.where(~side), s.policies[seed]
         for name in names:
@@ -94,10 +94,10 @@ def held_out_curves(s: Setting, names: Sequence[str]) -> dict[str, Frontier]:
                 risk = replace(policy, mode=SELECTOR).evidence_score(held)
             else:
                 risk = s.risk(name)[~side]
-            found[name].append(frontier(risk, held.yes, held.positive, GRID))
+            frontiers[name].append(frontier(risk, held.yes, held.positive, GRID))
     return {
         name: Frontier(np.array([each.acc for each in some]), np.array([each.hfpr for each in some]))
-        for name, some in found.items()
+        for name, some in frontiers.items()
     }
 
 

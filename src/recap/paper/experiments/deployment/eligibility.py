@@ -68,8 +68,8 @@ def in_mode(policy: Policy, mode: str, calibration: Scores) -> Policy:
 
 def utility(policy: Policy, calibration: Scores) -> tuple[float, float, float]:
     """What the rule prefers, first things first: low H-FPR, high accuracy, high Hall-AUC; no value is the worst one."""
-    found = _measured(policy, calibration)
-    ordered = (-found["hfpr"], found["acc"], found["hall_auc"])
+    judged = _measured(policy, calibration)
+    ordered = (-judged["hfpr"], judged["acc"], judged["hall_auc"])
     hfpr, acc, hall_auc = (-np.inf if np.isnan(value) else value for value in ordered)
     return hfpr, acc, hall_auc
 

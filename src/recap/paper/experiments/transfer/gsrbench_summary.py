@@ -6,7 +6,7 @@ Ranked among the target's own rows: does the ranking carry over?
 from __future__ import annotations
 
 from recap.paper.experiments.experiment import DEPLOYED, Result, Setting, Sheet, Study, experiment, points
-from recap.paper.experiments.gsr_source import EXTERNAL, Source, calibrate_source, targets
+from recap.paper.experiments.gsr_source import EXTERNAL, SourcePolicies, calibrate_source, targets
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 
 SHOWN = ("acc", "hfpr", "hall_auc")
@@ -41,7 +41,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     return Result((sheet.table, text.table), tuple(findings), missing=missing)
 
 
-def _finding(study: Study, target: Setting, source: Source, change: dict[str, float]) -> str:
+def _finding(study: Study, target: Setting, source: SourcePolicies, change: dict[str, float]) -> str:
     splits = len(source.policies)
     chosen = source.eligible if source.mode == SELECTOR else splits - source.eligible
     return (
