@@ -63,5 +63,5 @@ def _left_out(place: str, results: Sequence[tuple[Experiment, Result]]) -> list[
         if not result.tables
     ]
     several = [each.title for each in EXPERIMENTS.values() if each.reads.several]
-    sentences = [f"These compare several models, benchmarks or wordings, and a table has one: {', '.join(several)}."]
-    return [f"Not measured, for want of what the table does not have: {', '.join(reasons)}.", *sentences][not reasons :]
+    sentences = [f"These compare several models, benchmarks or wordings, and a table has one: {'; '.join(several)}."]
+    return [f"Not measured, for want of what the table does not have: {'; '.join(reasons)}.", *sentences][not reasons :]

@@ -44,7 +44,7 @@ class Column:
 
 @dataclass(frozen=True)
 class GridRow:
-    """One row: its name, a smaller name below it, and a cell a column (None: nothing was put there)."""
+    """One row: its name, a smaller name below it, and a cell per column (None: nothing was put there)."""
 
     name: str
     below: str

@@ -47,7 +47,7 @@ ORDER = (
 """the paper's; an experiment that does not stand here comes after those that do"""
 
 
-def _found() -> list[Experiment]:
+def _discover() -> list[Experiment]:
     topics = [f"{__name__}.{topic.name}" for topic in pkgutil.iter_modules(__path__) if topic.ispkg]
     modules = [
         import_module(f"{topic}.{module.name}")
@@ -61,6 +61,6 @@ def _place(experiment: Experiment) -> int:
     return ORDER.index(experiment.name) if experiment.name in ORDER else len(ORDER)
 
 
-EXPERIMENTS: dict[str, Experiment] = {each.name: each for each in sorted(_found(), key=_place)}
+EXPERIMENTS: dict[str, Experiment] = {each.name: each for each in sorted(_discover(), key=_place)}
 
 __all__ = ["EXPERIMENTS", "ORDER", "Experiment", "LackingError", "Result", "Setting", "Spent", "Study"]

@@ -20,7 +20,7 @@ from recap.statistics import coverage_threshold
 
 @dataclass(frozen=True)
 class SourcePolicies:
-    """RECAP and confidence as the pooled calibration units of the primary benchmarks fix them, one of each a split."""
+    """RECAP and confidence as the pooled calibration units of the primary benchmarks fix them, in each split."""
 
     policies: tuple[Policy, ...]
     confident: tuple[float, ...]

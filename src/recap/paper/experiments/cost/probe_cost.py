@@ -56,7 +56,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             together = {"shared_calls": shared[name]} if name in shared else {}
             planned.put(benchmark, name, {"calls": alone[name]} | together)
         findings.append(
-            f"{study.title(s.data)}: RECAP-Img costs {costs['recap-img']:.1f} likelihood calls a statement in the "
+            f"{study.title(s.data)}: RECAP-Img costs {costs['recap-img']:.1f} likelihood calls per statement in the "
             f"paper's counting, {costs['recap-img'] / costs['confidence']:.1f} times confidence. Our plan, with its "
             f"supports, asks {alone['img']:.1f}, and {shared['img']:.1f} where statements share a picture."
         )

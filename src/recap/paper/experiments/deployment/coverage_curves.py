@@ -102,7 +102,7 @@ def held_out_curves(s: Setting, names: Sequence[str]) -> dict[str, Frontier]:
 
 
 def by_coverage(some: Frontier, percent: Sequence[int]) -> dict[Metric, Any]:
-    """Both figures by their names; each is a value, or one value a split."""
+    """Both figures by their names; each is a value, or one value per split."""
     pairs = zip(percent, some.acc, some.hfpr, strict=True)
     return {
         Metric(name, coverage=p / 100): values

@@ -83,7 +83,7 @@ def gated(s: Setting, calibration: Bools, reliable: Bools) -> Floats:
 
 def finding(name: str, heading: str, reliable: float, ambiguous: float, reliable_n: float, ambiguous_n: float) -> str:
     """Whether |E_pair| tells where depth edges can be trusted."""
-    counts = f"{reliable_n:.1f} and {ambiguous_n:.1f} accepted negatives a split"
+    counts = f"{reliable_n:.1f} and {ambiguous_n:.1f} accepted negatives per split"
     if not min(reliable_n, ambiguous_n) >= FEW:
         return f"{name}: too few depth statements to compare decided with ambiguous evidence ({counts})."
     verdict = "cleaner" if reliable < ambiguous else "not cleaner"

@@ -79,7 +79,7 @@ def _in_order(table: MarginTable, order: Sequence[str]) -> MarginTable:
 
 
 def over_wordings(tables: Sequence[MarginTable], risks: Sequence[Floats], coverage: float) -> dict[str, list[float]]:
-    """The pooled metrics of one risk, one value a wording. The truth is the plain table's: words do not change it."""
+    """The pooled metrics of one risk, one value per wording. The truth is the plain table's: words do not change it."""
     truth = tables[0].positive
     wordings = [
         metrics_of(risk, accept_lowest(risk, coverage), table.yes, truth)
