@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
+import recap.report
 from recap.errors import RecapError
 from recap.paper.experiments import EXPERIMENTS, Setting, Study
 from recap.paper.printed import beside, printed, printed_value
@@ -106,6 +107,15 @@ def full_report(suite: str = "world", name: str = "qwen3-vl-8b") -> Report:
         examples=[card],
         titles={name: name},
     )
+
+
+# --- rooms
+
+
+def test_the_report_imports_nothing_of_the_paper_not_even_for_types() -> None:
+    folder = Path(recap.report.__file__).parent
+    for path in folder.rglob("*.py"):
+        assert not re.search(r"^\s*(from|import) recap\.paper", path.read_text("utf-8"), re.MULTILINE), path
 
 
 # --- words

@@ -78,7 +78,7 @@ def evaluate(
         level=level,
         unlabelled=len(table) - len(everything),
         uncovered=len(everything) - len(inside),
-        direct=_direct(everything),
+        direct=direct_rates(everything),
         risks=best,
         inside=measured,
         withheld=withheld,
@@ -145,7 +145,7 @@ def _deployed(policy: Policy, held: Scores) -> dict[str, float]:
     return measure(risk, applied.accepted, held.yes, held.positive)
 
 
-def _direct(table: MarginTable) -> dict[str, float]:
+def direct_rates(table: MarginTable) -> dict[str, float]:
     """The answers themselves, before anything is rejected."""
     everyone = np.ones(len(table), dtype=bool)
     return {

@@ -154,8 +154,8 @@ class Metric:
 
     @classmethod
     def at(cls, coverage: float | None, name: str, subset: str = "", difference: Difference = "") -> Metric:
-        """A metric at an operating point; those that do not depend on it have no coverage."""
-        return cls(name, subset, difference, coverage if name in AT_COVERAGE else None)
+        """A metric at an operating point; what does not depend on it has no coverage, nor has a four-way choice."""
+        return cls(name, subset, difference, coverage if name in AT_COVERAGE and subset != "choice" else None)
 
     @property
     def interval(self) -> tuple[Metric, Metric]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import product
 
 import numpy as np
@@ -88,11 +88,5 @@ def calibrate_source(sources: Sequence[Setting]) -> SourcePolicies:
 def pooled(several: Sequence[Scores]) -> Scores:
     """The rows of several benchmarks one after the other. Units of different ones stay apart, whatever their names."""
     starts = np.cumsum([0, *(int(each.units.max()) + 1 for each in several[:-1])])
-    return Scores(
-        confidence=np.concatenate([each.confidence for each in several]),
-        relation=np.concatenate([each.relation for each in several]),
-        covered=np.concatenate([each.covered for each in several]),
-        yes=np.concatenate([each.yes for each in several]),
-        positive=np.concatenate([each.positive for each in several]),
-        units=np.concatenate([each.units + start for each, start in zip(several, starts, strict=True)]),
-    )
+    apart = [replace(each, units=each.units + start) for each, start in zip(several, starts, strict=True)]
+    return Scores(*(np.concatenate([getattr(each, column.name) for each in apart]) for column in fields(Scores)))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from recap.evaluation.protocol import DEPLOYED
+from recap.evaluation.protocol import DEPLOYED, direct_rates
 from recap.paper.experiments.evidence.direct_answer_stratified import answers
 from recap.paper.experiments.experiment import CONTROLLED, Metric, Reads, Result, Setting, Sheet, Study, experiment
 from recap.policy import CONFIDENCE, IMG
-from recap.statistics import accuracy, false_negative_rate, hallucination_fpr
 
 
 @experiment(
@@ -38,22 +35,11 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         for method in (CONFIDENCE, IMG):
             for answer, rows in answers(s).items():
                 sheet.put(s, method, s.pooled(method, rows), ("err_auc",), subset=answer)
-    rates = {study.name(s): _direct(s) for s in study.main()}
+    rates = {study.name(s): direct_rates(s.table) for s in study.main()}
     for s in study.main():
-        direct.put(s, "", {Metric(name): value for name, value in rates[study.name(s)].items()})
+        direct.put(s, "", {Metric(name): rates[study.name(s)][name] for name in ("yes_rate", "fpr", "fnr", "acc")})
     others = [(model, data) for model in study.headline for data in study.primary if data != study.controlled]
     return Result((sheet.table, direct.table), _findings(study, sheet, settings, rates), missing=study.absent(others))
-
-
-def _direct(s: Setting) -> dict[str, float]:
-    table = s.table
-    everyone = np.ones(len(table), dtype=bool)
-    return {
-        "yes_rate": float(table.yes.mean()),
-        "fpr": hallucination_fpr(everyone, table.yes, table.positive),
-        "fnr": false_negative_rate(everyone, table.yes, table.positive),
-        "acc": accuracy(everyone, table.yes, table.positive),
-    }
 
 
 def _findings(

@@ -6,7 +6,6 @@ Also what the text says of the image margin over all groups: its interval, and h
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,6 @@ IMAGE, LIFT, FIXED, VALIDATED = "image-margin", "claim-lift", "fixed-graph", "va
 TITLES = {IMAGE: "the image margin", LIFT: "the claim's lift", FIXED: "the fixed graph", VALIDATED: "validated edges"}
 DEPTH = "depth"
 
-V = TypeVar("V")
 Score = Callable[[Bools], Floats]
 """from the groups that calibrate to a score of every row"""
 
@@ -62,8 +60,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         held: dict[str, dict[str, float]] = {}
         for method, score in scores.items():
             held[method] = _held_out(choices, score, fixed_split(s))
-            table.put(s, method, _metrics(held[method]))
-            own.spread(s, method, _metrics(_over_splits(s, choices, score)))
+            table.put(s, method, held[method], subset="choice")
+            own.spread(s, method, _over_splits(s, choices, score), subset="choice")
         _all_groups(text, s, choices)
         findings.append(_finding(study, s, choices, held))
     return Result((table.table, text.table, own.table), tuple(findings), missing=missing)
@@ -109,11 +107,6 @@ def _held_out(choices: Choices, score: Score, side: Bools) -> dict[str, float]:
 
 def _over_splits(s: Setting, choices: Choices, score: Score) -> dict[str, list[float]]:
     return s.over_splits(lambda _, side: _held_out(choices, score, side))
-
-
-def _metrics(values: dict[str, V]) -> dict[Metric, V]:
-    """By what the tables call them; a choice accepts nothing and so has no coverage."""
-    return {Metric(name, "choice"): value for name, value in values.items()}
 
 
 def _all_groups(sheet: Sheet, s: Setting, choices: Choices) -> None:
