@@ -119,7 +119,7 @@ def test_the_papers_suite_runs_end_to_end_on_stand_ins(tmp_path: Path, data: Pat
     beside = {place for place, (_, _, paper) in found.items() if paper is not None}
     from recap.paper.printed import printed
 
-    absent = {(p.table, p.model, p.data, p.method, p.metric) for p in printed()} - beside
+    absent = {(p.table, p.model, p.data, p.method, str(p.metric)) for p in printed()} - beside
     assert {place[0] for place in absent} <= {"paired-bootstrap-gains"}
     page = (tmp_path / "r" / "report.html").read_text("utf-8")
     assert "Qwen3-VL-8B" in page

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from recap.datasets import load_dataset
 from recap.datasets.probing import Progress
 from recap.errors import RecapError
 from recap.paper.collect import Collector, benchmarks_for, some_units
-from recap.paper.experiments import EXPERIMENTS, INPUTS, LackingError, Setting, Study
+from recap.paper.experiments import EXPERIMENTS, ORDER, Setting, Study
 from recap.paper.experiments.experiment import typeset
 from recap.paper.printed import printed
-from recap.paper.reproduce import chosen, papers_dtype, provenance, reproduce, restated, run_all, table_study
+from recap.paper.reproduce import chosen, papers_dtype, reproduce, run_all
 from recap.paper.suites import PAPER, SUITES, WORLD, Checkpoint, Suite, suite_named
 from recap.policy import Gate, Scores
 from recap.store import Store
@@ -28,8 +29,15 @@ from tests.simulate import ALIGNED, BIASED, simulate
 def test_every_table_of_the_paper_is_made_by_an_experiment() -> None:
     made = {label for experiment in EXPERIMENTS.values() for label in experiment.labels}
     assert {row.table for row in printed()} <= made
-    assert set(INPUTS) == set(EXPERIMENTS)
     assert len(EXPERIMENTS) == 35
+    assert tuple(EXPERIMENTS) == ORDER
+
+
+def test_an_experiments_module_has_its_name() -> None:
+    for name, experiment in EXPERIMENTS.items():
+        topic, module = experiment.measure.__module__.split(".")[-2:]
+        assert module == name.replace("-", "_")
+        assert topic in {"deployment", "evidence", "baselines", "transfer", "cost"}
 
 
 def test_every_experiment_says_what_it_asks() -> None:
@@ -62,7 +70,7 @@ def test_every_label_of_the_paper_is_an_experiment_or_gets_a_sentence(kind: str)
 
 
 def needs(*names: str) -> set[str]:
-    return {need for each in chosen(names) for need in INPUTS[each.name]}
+    return {need for each in chosen(names) for need in each.reads.inputs}
 
 
 def test_only_what_an_experiment_reads_is_probed() -> None:
@@ -184,23 +192,11 @@ def test_every_policy_of_a_report_is_calibrated_at_its_level(monkeypatch: pytest
 
 def test_a_setting_that_is_not_there_is_named_with_its_reason() -> None:
     partial = study(lacking={("qwen", "whatsup"): "the model cannot be loaded"}, titles={"qwen": "Qwen"})
-    assert partial.absent(("qwen",), ("whatsup",)) == ("Qwen on whatsup: the model cannot be loaded",)
-    with pytest.raises(LackingError, match="Qwen on whatsup: the model cannot be loaded"):
-        partial.of(("qwen",), ("whatsup",))
-
-
-def test_one_table_is_a_study_of_its_own_at_the_coverage_it_was_evaluated_at() -> None:
-    from recap.evaluation import evaluate
-
-    table = simulate(BIASED, 60, 3, complete=True)
-    alone = table_study(table, evaluate(table, coverage=0.9, draws=50))
-    assert (alone.headline, alone.primary, alone.controlled) == (("simulated-biased",), ("simulated",), "simulated")
-    results = restated(run_all(alone, chosen(["prevalence", "main-results", "staged"])), 0.9)
-    metrics = {n.metric for _, result in results for each in result.tables for n in each.numbers}
-    assert "acc@90" in metrics
-    assert not any("@80" in metric for metric in metrics)
-    assert not any("80" in finding for _, result in results for finding in result.findings if "@" in finding)
-    assert provenance(alone)["Data simulated"] == "240 statements inside the graph in 60 units"
+    assert partial.absent([("qwen", "whatsup")]) == ("Qwen on whatsup: the model cannot be loaded",)
+    alone = replace(partial, headline=("qwen",))
+    for experiment in EXPERIMENTS.values():
+        if not experiment.reads.several:
+            assert experiment.run(alone).missing == ("Qwen on whatsup: the model cannot be loaded",), experiment.name
 
 
 def test_sentences_have_true_minus_signs_and_none_on_nothing() -> None:

@@ -7,7 +7,7 @@ import io
 import json
 import math
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +16,32 @@ import polars as pl
 import pytest
 from PIL import Image
 
+import recap.report
 from recap.errors import RecapError
-from recap.paper.experiments import Chart, Experiment, Number, Result, Setting, Sheet, Study, Table
-from recap.paper.experiments.main_results import EXPERIMENT as MAIN
+from recap.paper.experiments import EXPERIMENTS, Setting, Study
 from recap.paper.printed import beside, printed, printed_value
 from recap.report import ExampleCard, Report, write_report
 from recap.report.charts import Whisker, whisker_chart
 from recap.report.layout import Cell, Grid, figure, grid
+from recap.report.methods import METHODS
+from recap.report.metrics import KNOWN, SUBSETS, Metric
 from recap.report.page import report_page
-from recap.report.words import METHODS, METRICS, PARTS, better, heading, over, percent, split
+from recap.report.result import Chart, Number, Result, Section, Sheet, Table
 from recap.report.write import table_files
+from recap.statistics import Interval
 from tests.simulate import ALIGNED, BIASED, simulate
 
+FIGURES = ("value", "spread", "paper", "difference", "undefined_splits")
+
+
+@dataclass(frozen=True)
+class At:
+    model: str
+    data: str
+    coverage: float = 0.8
+
+
+MAIN = EXPERIMENTS["main-results"]
 NASTY = '<b>"x"&'
 PLACE = {"model": "qwen3-vl-8b", "data": "vsr"}
 
@@ -38,18 +52,21 @@ def png() -> bytes:
     return stream.getvalue()
 
 
-def experiment(name: str, result: Result) -> tuple[Experiment, Result]:
-    return Experiment(name, f"About {name}", f"What of {name}?", (name,), lambda _: result), result
+def section(name: str, result: Result) -> Section:
+    return Section(name, f"About {name}", f"What of {name}?", (name,), result)
 
 
 def table(*numbers: tuple[str, str, float], label: str = "main-results", **place: str) -> Table:
     where = PLACE | place
     return Table(
-        label, "A table", "as it was", tuple(Number(label, **where, method=a, metric=b, value=c) for a, b, c in numbers)
+        label,
+        "A table",
+        "as it was",
+        tuple(Number(label, **where, method=a, metric=Metric.parse(b), value=c) for a, b, c in numbers),
     )
 
 
-def report(*experiments: tuple[Experiment, Result], suite: str = "world", **more: Any) -> Report:
+def report(*sections: Section, suite: str = "world", **more: Any) -> Report:
     given: dict[str, Any] = {
         "title": "A report",
         "command": "recap reproduce",
@@ -58,7 +75,7 @@ def report(*experiments: tuple[Experiment, Result], suite: str = "world", **more
         "titles": {"qwen3-vl-8b": "Qwen3-VL-8B", "vsr": "VSR"},
     }
     printed = beside if suite == "paper" else lambda _: None
-    return Report(suite=suite, experiments=list(experiments), printed=printed, **(given | more))
+    return Report(suite=suite, sections=list(sections), printed=printed, **(given | more))
 
 
 def laid_out(some: Table, suite: str = "world") -> Grid:
@@ -71,16 +88,12 @@ def cells(some: Grid) -> list[list[str]]:
 
 def full_report(suite: str = "world", name: str = "qwen3-vl-8b") -> Report:
     sheet = Sheet("main-results", "Main", "Held-out means. Percent.")
+    at = At(name, "vsr")
     for method, values in (("confidence", [0.8, 0.9]), ("recap", [0.95, 0.97])):
-        sheet.spread({"acc@80": values, "hfpr@80": [math.nan]}, model=name, data="vsr", method=method)
+        sheet.spread(at, method, {"acc": values, "hfpr": [math.nan]})
     own = Sheet("text:other", "Other", "Counts.")
-    own.put({"eligible_n": 20}, model=name, data="vsr", method="recap-selector", scale=1)
-    own.put(
-        {"gain.acc@80": 0.022, "gain.acc@80.low": 0.001, "gain.acc@80.high": 0.04},
-        model=name,
-        data="vsr",
-        method="recap",
-    )
+    own.put(at, "recap-selector", {"eligible_n": 20})
+    own.interval(at, "recap", Metric.at(0.8, "acc", difference="gain"), Interval(0.022, 0.001, 0.04))
     chart = Chart("gains: all", "Gains", whisker_chart([Whisker(name, 1, 0, 2)], "gain", mark=0), "Their caption.")
     done = Result((sheet.table, own.table), (f"{name} did well.",), (chart, chart))
     lacking = Result(missing=(f"{name}: no margins of the degraded view",))
@@ -88,12 +101,21 @@ def full_report(suite: str = "world", name: str = "qwen3-vl-8b") -> Report:
         png(), f"A picture of {name}", f"Is {name} here?", name, "yes", False, "rightly: it is false", "Rejected: no."
     )
     return report(
-        experiment("main-results", done),
-        experiment("lacking", lacking),
+        section("main-results", done),
+        section("lacking", lacking),
         suite=suite,
         examples=[card],
         titles={name: name},
     )
+
+
+# --- rooms
+
+
+def test_the_report_imports_nothing_of_the_paper_not_even_for_types() -> None:
+    folder = Path(recap.report.__file__).parent
+    for path in folder.rglob("*.py"):
+        assert not re.search(r"^\s*(from|import) recap\.paper", path.read_text("utf-8"), re.MULTILINE), path
 
 
 # --- words
@@ -101,9 +123,9 @@ def full_report(suite: str = "world", name: str = "qwen3-vl-8b") -> Report:
 
 def test_every_metric_and_method_of_the_paper_has_a_name() -> None:
     for number in printed():
-        parts, name, _ = split(number.metric)
-        assert name in METRICS, number.metric
-        assert all(part in PARTS or re.fullmatch(r"(cal|level)\d+", part) for part in parts), number.metric
+        assert number.metric.name in KNOWN, number.metric
+        subset = number.metric.subset
+        assert not subset or subset in SUBSETS or re.fullmatch(r"(cal|level)\d+", subset), number.metric
         assert number.method.startswith("auditor:") or not number.method or number.method in METHODS, number.method
 
 
@@ -121,11 +143,13 @@ def test_every_metric_and_method_of_the_paper_has_a_name() -> None:
     ],
 )
 def test_metrics_are_told_in_words(metric: str, expected: tuple[str, str]) -> None:
-    assert (over(metric), heading(metric)) == expected
+    assert (Metric.parse(metric).over, Metric.parse(metric).heading) == expected
 
 
 def test_a_metric_knows_which_way_is_better() -> None:
-    assert [better(m) for m in ("acc@80", "hfpr@80", "err_auc", "yes.hall_auc", "aurc", "coverage", "n")] == [
+    assert [
+        Metric.parse(m).better for m in ("acc@80", "hfpr@80", "err_auc", "yes.hall_auc", "aurc", "coverage", "n")
+    ] == [
         1,
         -1,
         1,
@@ -134,8 +158,8 @@ def test_a_metric_knows_which_way_is_better() -> None:
         0,
         0,
     ]
-    assert [better(m) for m in ("change.acc@80", "gain.hall_auc", "behind_img.hall_auc")] == [0, 0, 0]
-    assert [percent(m) for m in ("acc@80", "gain.acc@80", "n", "calls", "rho_mean", "minutes")] == [
+    assert [Metric.parse(m).better for m in ("change.acc@80", "gain.hall_auc", "behind_img.hall_auc")] == [0, 0, 0]
+    assert [Metric.parse(m).percent for m in ("acc@80", "gain.acc@80", "n", "calls", "rho_mean", "minutes")] == [
         True,
         True,
         *[False] * 4,
@@ -164,7 +188,10 @@ def test_rows_and_columns_come_in_the_order_of_first_appearance() -> None:
 
 def test_a_setting_stays_together_however_it_was_put() -> None:
     numbers = [
-        Number("t", model, "vsr", method, metric, 1) for metric in ("acc", "n") for method in "ab" for model in "xy"
+        Number("t", model, "vsr", method, Metric(metric), 1)
+        for metric in ("acc", "n")
+        for method in "ab"
+        for model in "xy"
     ]
     found = laid_out(Table("t", "", "", tuple(numbers)))
     assert [(block.name, [line.name for line in block.lines]) for block in found.blocks] == [
@@ -182,7 +209,7 @@ def test_empty_names_leave_no_trace() -> None:
 
 def test_one_metric_has_its_methods_side_by_side() -> None:
     numbers = [
-        Number("t", model, "vsr", method, "hall_auc", v)
+        Number("t", model, "vsr", method, Metric("hall_auc"), v)
         for v, method in enumerate(("confidence", "recap"))
         for model in "xy"
     ]
@@ -262,7 +289,7 @@ def test_the_best_is_bold_in_its_direction_ties_as_shown_included() -> None:
 
 def test_the_best_is_sought_within_a_setting_only() -> None:
     numbers = [
-        Number("t", m, "vsr", method, metric, v)
+        Number("t", m, "vsr", method, Metric(metric), v)
         for m, v in (("x", 1.0), ("y", 2.0))
         for method, v in (("a", v), ("b", v + 1))
         for metric in ("acc", "n")
@@ -302,6 +329,18 @@ def test_intervals_and_spreads_of_the_paper_are_shown_too() -> None:
     assert cells(laid_out(some, "paper")) == [["−0.2"]]
     shown = laid_out(finer, "paper").blocks[0].lines[0].cells[0]
     assert shown == Cell("−0.23", paper="−0.16", difference="−0.07")
+
+
+def test_a_mean_says_how_many_splits_it_leaves_out(tmp_path: Path) -> None:
+    sheet = Sheet("main-results", "Main", "Held-out means.")
+    sheet.spread(At("m", "vsr"), "recap", {"acc": [0.5, math.nan, 0.7, math.nan], "hfpr": [0.1] * 4})
+    acc, hfpr = sheet.numbers
+    assert (acc.value, acc.undefined, hfpr.undefined) == (pytest.approx(60), 2, 0)
+    some = report(section("main-results", Result((sheet.table,))))
+    assert [cell.undefined for cell in grid(sheet.table, some).blocks[0].lines[0].cells if cell] == [2, 0]
+    page = write_report(some, tmp_path).read_text("utf-8")
+    assert page.count("2 splits without a value left out") == 1
+    assert pl.read_csv(tmp_path / "tables" / "main-results.csv")["undefined_splits"].to_list() == [2, 0]
 
 
 # --- page
@@ -388,7 +427,7 @@ def test_every_experiment_has_its_section_and_says_what_is_missing() -> None:
 
 def test_a_partly_measured_experiment_is_called_so() -> None:
     both = Result((table(("recap", "acc@80", 1)),), missing=("a gap",))
-    page = _Page(report_page(report(experiment("half", both))))
+    page = _Page(report_page(report(section("half", both))))
     assert "partly" in page.text
     assert "1 table, 1 gap" in page.text
 
@@ -433,7 +472,7 @@ def test_csv_parquet_and_json_hold_the_same_numbers(tmp_path: Path, suite: str) 
     for some in tables:
         stem = tmp_path / "out" / "tables" / some["label"].replace(":", "-")
         frame = pl.read_parquet(f"{stem}.parquet")
-        assert frame.columns == ["table", "model", "data", "method", "metric", "value", "spread", "paper", "difference"]
+        assert frame.columns == ["table", "model", "data", "method", "metric", *FIGURES]
         assert frame.to_dicts() == some["numbers"]
         assert pl.read_csv(f"{stem}.csv", schema=frame.schema).to_dicts() == some["numbers"]
     first = tables[0]["numbers"][0]
@@ -456,7 +495,7 @@ def test_figures_are_files_of_their_own_and_none_replaces_another(tmp_path: Path
 
 def test_a_label_cannot_leave_the_folder(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    write_report(report(experiment("x", Result((table(("a", "acc", 1), label="../../evil"),)))), out)
+    write_report(report(section("x", Result((table(("a", "acc", 1), label="../../evil"),)))), out)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert len(list((out / "tables").iterdir())) == 2
 
@@ -478,7 +517,7 @@ def test_a_real_experiment_makes_a_real_report(tmp_path: Path) -> None:
     study = Study(
         "table", settings, ("aligned", "biased"), ("whatsup", "vsr"), lacking={("biased", "vsr"): "no pictures"}
     )
-    some = Report("Simulated", "table", "pytest", "2026-11-15", [(MAIN, MAIN.run(study))])
+    some = Report("Simulated", "table", "pytest", "2026-11-15", [MAIN.section(MAIN.run(study))])
     page = _Page(write_report(some, tmp_path).read_text("utf-8"))
     assert "aligned on whatsup" in page.text
     assert "biased on vsr: no pictures" in page.text
@@ -491,8 +530,10 @@ def test_what_an_earlier_report_left_is_taken_away_and_nothing_else(tmp_path: Pa
     write_report(whole, tmp_path)
     (tmp_path / "tables" / "mine.csv").write_text("kept")
     before = {path.name for path in tmp_path.rglob("*.csv")}
-    done, result = whole.experiments[0]
-    few = replace(whole, experiments=[(done, replace(result, tables=result.tables[:1], charts=()))])
+    first = whole.sections[0]
+    few = replace(
+        whole, sections=[replace(first, result=replace(first.result, tables=first.result.tables[:1], charts=()))]
+    )
     write_report(few, tmp_path)
     left = {path.name for path in tmp_path.rglob("*.csv")}
     assert left < before

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from recap.evaluation import Evaluation, Measured
     from recap.table import MarginTable
 
-PAPERS_COVERAGE = 0.8
 GATED = ("recap-img", "recap-selector")
 _SHOWN = {
     "coverage": "Cov",
@@ -107,26 +106,14 @@ def _write(result: Evaluation, out: Path) -> None:
 
 def _report(rows: MarginTable, result: Evaluation, source: Path, out: Path) -> Path:
     """Every experiment of the paper that one table allows, as `recap reproduce` writes them."""
-    from recap.paper.examples import example_cards
-    from recap.paper.experiments import EXPERIMENTS
-    from recap.paper.reproduce import provenance, restated, run_all, table_study, today
+    from recap.paper.own_table import EXPERIMENTS_OF_A_TABLE, table_report
     from recap.progress import progress
-    from recap.report import Report, write_report
+    from recap.report import write_report
 
-    study = table_study(rows, result)
-    with progress("experiments", len(EXPERIMENTS)) as done:
-        found = run_all(study, list(EXPERIMENTS.values()), done)
-    report = Report(
-        title=f"RECAP: {study.title(study.headline[0])} on {study.title(study.primary[0])}",
-        suite=study.suite,
-        command=f"recap evaluate {source} --coverage {result.coverage:g} --level {result.level:g} "
-        f"--splits {result.splits} --out {out}",
-        date=today(),
-        experiments=found if result.coverage == PAPERS_COVERAGE else restated(found, result.coverage),
-        provenance=provenance(study),
-        examples=example_cards(study, source.parent),
-        titles=study.titles,
-    )
+    options = f"--coverage {result.coverage:g} --splits {result.splits} --level {result.level:g}"
+    command = f"recap evaluate {source} {options} --out {out}"
+    with progress("experiments", len(EXPERIMENTS_OF_A_TABLE)) as done:
+        report = table_report(rows, result, source, command, done)
     return write_report(report, out)
 
 

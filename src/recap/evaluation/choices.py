@@ -52,12 +52,12 @@ class Choices:
     @cached_property
     def rivals(self) -> Indices:
         """For each row of the table the other options of its group, (n, K); −1 where there are none."""
-        found = np.full((len(self.table), self.others.shape[1]), -1, dtype=np.intp)
+        rivals = np.full((len(self.table), self.others.shape[1]), -1, dtype=np.intp)
         options = np.column_stack([self.gold, self.others])
         for place in range(options.shape[1]):
             held = options[:, place] >= 0
-            found[options[held, place]] = np.delete(options[held], place, axis=1)
-        return found
+            rivals[options[held, place]] = np.delete(options[held], place, axis=1)
+        return rivals
 
     @cached_property
     def rows(self) -> Bools:

@@ -60,13 +60,13 @@ def learn_edges(
     wins = np.bincount(edge[gap > 0], minlength=cells)
     summed = np.bincount(edge, weights=gap, minlength=cells)
     graph = choices.table.graph
-    found: list[Edge] = []
+    edges: list[Edge] = []
     for cell in np.flatnonzero(total):
         source, target = names[cell // len(names)], names[cell % len(names)]
         comparisons, won, mean = int(total[cell]), int(wins[cell]), float(summed[cell] / total[cell])
         retained = comparisons >= least and won / comparisons >= share and mean > 0
-        found.append(Edge(source, target, comparisons, won, mean, retained, excludes(graph, source, target)))
-    return tuple(found)
+        edges.append(Edge(source, target, comparisons, won, mean, retained, excludes(graph, source, target)))
+    return tuple(edges)
 
 
 def retained(edges: Sequence[Edge]) -> set[tuple[str, str]]:

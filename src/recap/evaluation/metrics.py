@@ -30,6 +30,8 @@ METRICS = {
     "coverage_yes": "share accepted among true statements",
     "coverage_no": "share accepted among false statements",
 }
+FOUR = {"acc": 1, "hfpr": -1, "err_auc": 1, "hall_auc": 1}
+"""the metrics of most tables, and which way is better"""
 
 
 def measure(risk: Floats, accepted: Bools, yes: Bools, positive: Bools) -> dict[str, float]:

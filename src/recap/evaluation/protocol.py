@@ -12,7 +12,7 @@ import numpy as np
 
 from recap.claims import Graph
 from recap.errors import RecapError
-from recap.evaluation.metrics import METRICS, measure
+from recap.evaluation.metrics import FOUR, METRICS, measure
 from recap.evaluation.result import Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
@@ -93,7 +93,7 @@ def evaluate(
         level=level,
         unlabelled=len(table) - len(everything),
         uncovered=len(everything) - len(inside),
-        direct=_direct(everything),
+        direct=direct_rates(everything),
         risks=best,
         inside=measured,
         withheld=withheld,
@@ -120,7 +120,7 @@ def _measure_pool(
     units = [row.unit for row in table.rows]
     fixed = {name: compute_risk(table, name) for name in names if not risk_named(name).calibrated}
     scores = Scores.of(table) if level is not None else None
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
+    by_risk: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
     modes: Counter[str] = Counter({IMG: 0, SELECTOR: 0})
     policies: list[Policy] = []
     sizes = {DEPLOYED: len(table)}
@@ -129,12 +129,12 @@ def _measure_pool(
         for name in names:
             risk = fixed[name] if name in fixed else compute_risk(table, name, calibration=table.where(side))
             sizes[name] = int((~np.isnan(risk)).sum())
-            found[name].append(_held_out(risk, side, coverage, table))
+            by_risk[name].append(_held_out(risk, side, coverage, table))
         if scores is not None and level is not None:
             policy = calibrate(scores.where(side), coverage, graph=table.graph.hash, level=level)
             modes[policy.mode] += 1
             policies.append(policy)
-            found[DEPLOYED].append(_deployed(policy, scores.where(~side)))
+            by_risk[DEPLOYED].append(_deployed(policy, scores.where(~side)))
         if progress is not None:
             progress(seed + 1)
     measured = {
@@ -143,7 +143,7 @@ def _measure_pool(
             _by_metric(dict(zip(seeds, rows, strict=True)), splits),
             dict(modes) if name == DEPLOYED else {},
         )
-        for name, rows in found.items()
+        for name, rows in by_risk.items()
     }
     return measured, tuple(policies)
 
@@ -168,7 +168,7 @@ def _deployed(policy: Policy, held: Scores) -> dict[str, float]:
     return measure(risk, applied.accepted, held.yes, held.positive)
 
 
-def _direct(table: MarginTable) -> dict[str, float]:
+def direct_rates(table: MarginTable) -> dict[str, float]:
     """The answers themselves, before anything is rejected."""
     everyone = np.ones(len(table), dtype=bool)
     return {
@@ -196,13 +196,12 @@ def _gains(table: MarginTable, names: Sequence[str], coverage: float, draws: int
     risks = {name: risk for name, risk in risks.items() if not np.isnan(risk).any()}
     drawn = resample_metrics(risks, table.yes, table.positive, table.units, coverage, draws)
     point = {name: measure(r, accept_lowest(r, coverage), table.yes, table.positive) for name, r in risks.items()}
-    sign = {"acc": 1, "hfpr": -1, "err_auc": 1, "hall_auc": 1}
     return {
         mode: {
             metric: interval(
                 s * (point[mode][metric] - point[BASELINE][metric]), s * (drawn[mode][metric] - drawn[BASELINE][metric])
             )
-            for metric, s in sign.items()
+            for metric, s in FOUR.items()
         }
         for mode in risks
         if mode != BASELINE

@@ -28,15 +28,15 @@ class Measured:
 
     def to_json(self) -> dict[str, Any]:
         """Means, then population standard deviations, over the splits in which a metric was defined."""
-        found: dict[str, Any] = {name: _over_splits(values, np.mean) for name, values in self.values.items()}
-        found["std"] = {name: _over_splits(values, np.std) for name, values in self.values.items()}
-        found["n"] = self.n
+        summary: dict[str, Any] = {name: _over_splits(values, np.mean) for name, values in self.values.items()}
+        summary["std"] = {name: _over_splits(values, np.std) for name, values in self.values.items()}
+        summary["n"] = self.n
         undefined = {name: sum(map(math.isnan, values)) for name, values in self.values.items()}
         if any(undefined.values()):
-            found["undefined_splits"] = {name: count for name, count in undefined.items() if count}
+            summary["undefined_splits"] = {name: count for name, count in undefined.items() if count}
         if self.modes:
-            found["modes"] = self.modes
-        return found
+            summary["modes"] = self.modes
+        return summary
 
 
 @dataclass(frozen=True)

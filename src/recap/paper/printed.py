@@ -59,6 +59,7 @@ import csv
 from functools import cache
 from importlib.resources import files
 
+from recap.report.metrics import Metric
 from recap.report.result import Number
 
 
@@ -76,7 +77,7 @@ def _numbers(name: str) -> list[Number]:
             model=row["model"],
             data=row["data"],
             method=row["method"],
-            metric=row["metric"],
+            metric=Metric.parse(row["metric"]),
             value=float(row["value"]),
             spread=float(row["spread"]) if row["spread"] else None,
             quote=row.get("quote", ""),
@@ -86,13 +87,15 @@ def _numbers(name: str) -> list[Number]:
 
 
 @cache
-def _by_place() -> dict[tuple[str, str, str, str, str], Number]:
+def _by_place() -> dict[tuple[str, str, str, str, Metric], Number]:
     return {(row.table, row.model, row.data, row.method, row.metric): row for row in printed()}
 
 
-def printed_value(table: str, metric: str, *, model: str = "", data: str = "", method: str = "") -> Number | None:
+def printed_value(
+    table: str, metric: Metric | str, *, model: str = "", data: str = "", method: str = ""
+) -> Number | None:
     """The number at this place; None where the paper prints none."""
-    return _by_place().get((table, model, data, method, metric))
+    return _by_place().get((table, model, data, method, metric if isinstance(metric, Metric) else Metric.parse(metric)))
 
 
 def beside(number: Number) -> Number | None:

@@ -7,7 +7,7 @@ import importlib.metadata
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,22 +16,19 @@ import numpy as np
 
 import recap
 from recap.errors import RecapError, did_you_mean
-from recap.evaluation.choices import Choices
-from recap.evaluation.result import Evaluation
 from recap.files import make_folder
 from recap.models import LikelihoodModel
 from recap.models.load import load_model, require_local
 from recap.models.remote import is_remote
 from recap.paper.collect import Collection, Collector, Watch
 from recap.paper.examples import example_cards
-from recap.paper.experiments import EXPERIMENTS, INPUTS, Experiment, Result, Setting, Study, Table
+from recap.paper.experiments import EXPERIMENTS, Experiment, Result, Study
 from recap.paper.printed import beside
 from recap.paper.suites import PAPER, Checkpoint, Suite, suite_named
 from recap.progress import running
 from recap.report import Report, write_report
 from recap.statistics import SEED
 from recap.store import Store
-from recap.table import MarginTable
 
 LIBRARIES = ("numpy", "scikit-learn", "torch", "transformers")
 FIGURES = {"evidence-quadrants-main": "evidence-quadrants"}
@@ -96,7 +93,7 @@ def reproduce(
 
     start = time.monotonic()
     with Store(store or folder / "margins.db") as margins:
-        needs = {need for each in experiments for need in INPUTS[each.name]}
+        needs = {need for each in experiments for need in each.reads.inputs}
         collector = Collector(chosen_suite, needs, margins, load_checkpoint, progress, say, quick, names, root)
         collection = collector.collect()
     probed = time.monotonic()
@@ -114,7 +111,7 @@ def reproduce(
         suite=suite,
         command=" ".join(command),
         date=today(),
-        experiments=results,
+        sections=[each.section(result) for each, result in results],
         provenance=told,
         examples=example_cards(collection.study, root),
         titles=collection.study.titles,
@@ -197,50 +194,6 @@ def provenance(study: Study, collection: Collection | None = None) -> dict[str, 
     told["Relation graph"] = first.probed.graph.hash
     told["Versions"] = ", ".join([f"recap {recap.__version__}", f"Python {platform.python_version()}", *_libraries()])
     return told
-
-
-def table_study(table: MarginTable, measured: Evaluation) -> Study:
-    """A study of one table, as it was evaluated."""
-    model = table.model or "the model"
-    named = {row.dataset for row in table.rows if row.dataset}
-    data = named.pop() if len(named) == 1 else Path(table.source).name
-    setting = Setting(
-        model,
-        data,
-        table,
-        splits=measured.splits,
-        coverage=measured.coverage,
-        level=measured.level,
-        measured=measured,
-    )
-    grouped = data if len(Choices.of(setting.table)) else None
-    # People know a model by its name; which weights and settings exactly stands in the provenance.
-    titles = {model: model.partition("@")[0]}
-    return Study("table", (setting,), headline=(model,), primary=(data,), controlled=grouped, titles=titles)
-
-
-def restated(results: Sequence[tuple[Experiment, Result]], coverage: float) -> list[tuple[Experiment, Result]]:
-    """Results at a coverage that is not the paper's, under names that say so: Acc@90 instead of Acc@80."""
-    percent = f"{100 * coverage:g}"
-
-    def said(text: str) -> str:
-        return text.replace("@80", f"@{percent}").replace("80 %", f"{percent} %")
-
-    def table_at(table: Table) -> Table:
-        numbers = tuple(replace(n, metric=said(n.metric)) for n in table.numbers)
-        return replace(table, title=said(table.title), about=said(table.about), numbers=numbers)
-
-    return [
-        (
-            experiment,
-            replace(
-                result,
-                tables=tuple(table_at(table) for table in result.tables),
-                findings=tuple(said(each) for each in result.findings),
-            ),
-        )
-        for experiment, result in results
-    ]
 
 
 def today() -> str:

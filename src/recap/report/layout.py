@@ -6,15 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from recap.report.metrics import Metric, percentage
 from recap.report.report import Report
 from recap.report.result import Number, Table
-from recap.report.words import ENDS, better, heading, metric_of, over, signed, split
 
 WIDEST = 10
 """plain columns that a sheet of paper holds; those with spreads or intervals count for more"""
 NOTHING = "–"
 
-Place = tuple[str, str, str, str]
+Place = tuple[str, str, str, Metric]
 """model, data, method, metric"""
 
 
@@ -30,6 +30,8 @@ class Cell:
     """the paper's, with its spread or interval; empty where it prints none"""
     difference: str = ""
     """ours minus the paper's"""
+    undefined: int = 0
+    """splits that the mean leaves out, for want of a value"""
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One row: its name, a smaller name below it, and a cell a column (None: nothing was put there)."""
+class GridRow:
+    """One row: its name, a smaller name below it, and a cell per column (None: nothing was put there)."""
 
     name: str
     below: str
@@ -54,7 +56,7 @@ class Block:
     """Rows of one model on one benchmark. `name` is empty where the rows carry it themselves."""
 
     name: str
-    lines: tuple[Line, ...]
+    lines: tuple[GridRow, ...]
 
 
 @dataclass(frozen=True)
@@ -67,13 +69,13 @@ class Grid:
     @property
     def groups(self) -> list[tuple[str, int]]:
         """Shared headings and how many columns each spans; empty where there are none."""
-        found: list[tuple[str, int]] = []
+        spans: list[tuple[str, int]] = []
         for column in self.columns:
-            if found and found[-1][0] == column.group:
-                found[-1] = (column.group, found[-1][1] + 1)
+            if spans and spans[-1][0] == column.group:
+                spans[-1] = (column.group, spans[-1][1] + 1)
             else:
-                found.append((column.group, 1))
-        return found if any(name for name, _ in found) else []
+                spans.append((column.group, 1))
+        return spans if any(name for name, _ in spans) else []
 
     @property
     def starts(self) -> set[int]:
@@ -150,20 +152,20 @@ class _Layout:
         ]
         return Grid(columns, tuple(blocks))
 
-    def _side_by_side(self, metric: str) -> Grid:
-        group = ", ".join(filter(None, (heading(metric), over(metric))))
+    def _side_by_side(self, metric: Metric) -> Grid:
+        group = ", ".join(filter(None, (metric.heading, metric.over)))
         columns = tuple(Column(self.report.method(name) or "direct answers", group) for name in self.methods)
         lines = [
-            Line(
+            GridRow(
                 self.report.setting(*setting), "", tuple(self._cell((*setting, name, metric)) for name in self.methods)
             )
             for setting in self.rows
         ]
         return Grid(columns, (Block("", tuple(lines)),))
 
-    def _line(self, setting: tuple[str, str], method: str, name: str, below: str = "") -> Line:
+    def _line(self, setting: tuple[str, str], method: str, name: str, below: str = "") -> GridRow:
         cells = tuple(self._cell((*setting, method, metric)) for metric in self.columns)
-        return Line(name, below, cells) if name else Line(below, "", cells)
+        return GridRow(name, below, cells) if name else GridRow(below, "", cells)
 
     def _cell(self, place: Place) -> Cell | None:
         n = self.numbers.get(place)
@@ -171,12 +173,13 @@ class _Layout:
             return None
         printed = self.report.printed(n)
         digits = _digits(n.metric, printed)
-        ends = [self.numbers.get((*place[:3], n.metric + end)) for end in ENDS]
+        ends = [self.numbers.get((*place[:3], end)) for end in n.metric.interval]
         cell = Cell(
             _value(n.value, n.metric, digits),
             spread="" if n.spread is None or math.isnan(n.spread) else f"±{figure(n.spread, digits)}",
             interval=_interval([end and end.value for end in ends], digits),
             best=place in self.best,
+            undefined=n.undefined,
         )
         if printed is None:
             return cell
@@ -189,15 +192,14 @@ class _Layout:
         return replace(cell, paper=f"{paper} {interval}".strip(), difference=difference)
 
     def _ends_interval(self, n: Number) -> bool:
-        stem = n.metric.rpartition(".")[0]
-        return n.metric.endswith(ENDS) and (n.model, n.data, n.method, stem) in self.numbers
+        return n.metric.end != "" and (n.model, n.data, n.method, replace(n.metric, end="")) in self.numbers
 
     def _best(self, shown: Sequence[Number]) -> set[Place]:
         """Within a setting, the methods that look best once rounded; none where all look alike."""
-        rivals: dict[tuple[str, str, str], dict[Place, float]] = {}
+        rivals: dict[tuple[str, str, Metric], dict[Place, float]] = {}
         for n in shown:
-            if better(n.metric) and not math.isnan(n.value):
-                value = round(better(n.metric) * n.value, metric_of(n.metric).digits)
+            if n.metric.better and not math.isnan(n.value):
+                value = round(n.metric.better * n.value, n.metric.known.digits)
                 rivals.setdefault((n.model, n.data, n.metric), {})[n.model, n.data, n.method, n.metric] = value
         return {
             place
@@ -207,21 +209,20 @@ class _Layout:
         }
 
 
-def _columns(metrics: Sequence[str]) -> dict[str, Column]:
+def _columns(metrics: Sequence[Metric]) -> dict[Metric, Column]:
     """Metrics below what they are taken over, which stand together; the other way round where it is one throughout."""
-    coverages = {split(metric)[2] for metric in metrics} - {""}
-    found: dict[str, Column] = {}
+    coverages = {metric.coverage for metric in metrics} - {None}
+    columns: dict[Metric, Column] = {}
     for metric in metrics:
-        coverage = split(metric)[2]
-        if coverage and len(coverages) > 1:
-            group = ", ".join(filter(None, (over(metric), f"at {coverage} % coverage")))
-            found[metric] = Column(metric_of(metric).heading, group)
+        if metric.coverage is not None and len(coverages) > 1:
+            group = ", ".join(filter(None, (metric.over, f"at {percentage(metric.coverage)} % coverage")))
+            columns[metric] = Column(metric.known.heading, group)
         else:
-            found[metric] = Column(heading(metric), over(metric))
-    if len(found) > 1 and len({column.heading for column in found.values()}) == 1:
-        return {metric: Column(column.group or "all", column.heading) for metric, column in found.items()}
-    groups = list(dict.fromkeys(column.group for column in found.values()))
-    return dict(sorted(found.items(), key=lambda pair: groups.index(pair[1].group)))
+            columns[metric] = Column(metric.heading, metric.over)
+    if len(columns) > 1 and len({column.heading for column in columns.values()}) == 1:
+        return {metric: Column(column.group or "all", column.heading) for metric, column in columns.items()}
+    groups = list(dict.fromkeys(column.group for column in columns.values()))
+    return dict(sorted(columns.items(), key=lambda pair: groups.index(pair[1].group)))
 
 
 def figure(value: float, digits: int | None, sign: str = "") -> str:
@@ -234,13 +235,13 @@ def figure(value: float, digits: int | None, sign: str = "") -> str:
     return f"{shown or 0.0:{sign if shown else ''},.{digits}f}".replace("-", "−")
 
 
-def _value(value: float, metric: str, digits: int | None) -> str:
-    return figure(value, digits, "+" if signed(metric) else "")
+def _value(value: float, metric: Metric, digits: int | None) -> str:
+    return figure(value, digits, "+" if metric.difference else "")
 
 
-def _digits(metric: str, printed: Number | None) -> int | None:
+def _digits(metric: Metric, printed: Number | None) -> int | None:
     """As the metric deserves; one more where the paper prints one more."""
-    digits = metric_of(metric).digits
+    digits = metric.known.digits
     if printed is None or digits is None or round(printed.value, digits) == printed.value:
         return digits
     return digits + 1

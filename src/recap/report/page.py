@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from recap.report.layout import Grid, figure, grid
+from recap.report.methods import ABOUT
 from recap.report.pages import render
 from recap.report.report import Report
-from recap.report.result import Chart, Number, Result, Table
-from recap.report.words import ABOUT, ENDS, heading, metric_of, percent
-
-if TYPE_CHECKING:
-    from recap.paper.experiments import Experiment
+from recap.report.result import Chart, Number, Section, Table
 
 SUMMARY = "main-results"
 """the experiment whose findings open the report"""
@@ -43,56 +39,49 @@ class TablePart:
 
 
 @dataclass(frozen=True)
-class Section:
-    """An experiment as it is shown."""
+class Chapter:
+    """A section as it is shown."""
 
     number: int
-    experiment: Experiment
-    result: Result
+    section: Section
     tables: list[TablePart]
-
-    @property
-    def anchor(self) -> str:
-        """What a link to it says."""
-        return f"experiment-{self.experiment.name}"
 
     @property
     def charts(self) -> tuple[Chart, ...]:
         """Its pictures."""
-        return self.result.charts
+        return self.section.result.charts
 
     @property
     def status(self) -> str:
         """done, partly or missing"""
-        if not self.result.tables and not self.result.charts:
+        if not self.tables and not self.charts:
             return "missing"
-        return "partly" if self.result.missing else "done"
+        return "partly" if self.section.result.missing else "done"
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The status in a line."""
+        missing = self.section.result.missing
         if self.status == "missing":
-            return "; ".join(self.result.missing) or "nothing was measured"
-        counted = [_count(len(self.tables), "table"), _count(len(self.charts), "figure")]
-        lacking = len(self.result.missing)
-        counted.append(f"{_count(lacking, 'gap')}" if lacking else "")
-        return ", ".join(filter(None, counted))
+            return "; ".join(missing) or "nothing was measured"
+        counts = (_count(len(self.tables), "table"), _count(len(self.charts), "figure"), _count(len(missing), "gap"))
+        return ", ".join(filter(None, counts))
 
 
 def report_page(report: Report) -> str:
     """The whole document."""
-    sections = [
-        Section(i, experiment, result, [_table(table, report) for table in result.tables])
-        for i, (experiment, result) in enumerate(report.experiments, 1)
+    chapters = [
+        Chapter(i, section, [_table(table, report) for table in section.result.tables])
+        for i, section in enumerate(report.sections, 1)
     ]
-    summary = [finding for each in sections if each.experiment.name == SUMMARY for finding in each.result.findings]
-    numbers = [n for each in sections for part in each.tables for n in part.table.numbers]
+    summary = [finding for each in report.sections if each.name == SUMMARY for finding in each.result.findings]
+    numbers = [n for each in chapters for part in each.tables for n in part.table.numbers]
     return render(
         "report/report.html",
         report=report,
         about=SUITES.get(report.suite, ""),
         summary=[*summary, *filter(None, [_beside(numbers, report, naming=False)])],
-        sections=sections,
+        chapters=chapters,
         columns=_columns(numbers),
         methods=_methods(numbers, report),
     )
@@ -104,27 +93,24 @@ def _table(table: Table, report: Report) -> TablePart:
 
 def _beside(numbers: Iterable[Number], report: Report, *, naming: bool) -> str:
     """How near our percentages come to the paper's."""
-    ours = [n for n in numbers if percent(n.metric) and not n.metric.endswith(ENDS) and not math.isnan(n.value)]
+    ours = [n for n in numbers if n.metric.percent and not n.metric.end and not math.isnan(n.value)]
     differences = [(abs(n.value - paper.value), n) for n in ours if (paper := report.printed(n)) is not None]
     if not differences:
         return ""
     near = sum(difference <= 1 for difference, _ in differences)
     most, at = max(differences, key=lambda pair: pair[0])
-    place = ", ".join(filter(None, (report.method(at.method), report.setting(at.model, at.data), heading(at.metric))))
-    told = f"Beside {_count(len(differences), 'percentage')} of the paper: {near} within a point"
-    return (
-        f"{told}, at most {figure(most, 1)} away ({place})." if naming else f"{told}, at most {figure(most, 1)} away."
-    )
+    place = ", ".join(filter(None, (report.method(at.method), report.setting(at.model, at.data), at.metric.heading)))
+    near_by = f"Beside {_count(len(differences), 'percentage')} of the paper: {near} within a point"
+    return f"{near_by}, at most {figure(most, 1)} away" + (f" ({place})." if naming else ".")
 
 
 def _columns(numbers: Iterable[Number]) -> dict[str, str]:
     """Each heading that is used, and what it means."""
-    found: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for n in numbers:
-        about = metric_of(n.metric).about
-        if about:
-            found.setdefault(metric_of(n.metric).heading, about)
-    return dict(sorted(found.items(), key=lambda pair: pair[0].lower()))
+        if n.metric.known.about:
+            meanings.setdefault(n.metric.known.heading, n.metric.known.about)
+    return dict(sorted(meanings.items(), key=lambda pair: pair[0].lower()))
 
 
 def _methods(numbers: Iterable[Number], report: Report) -> dict[str, str]:

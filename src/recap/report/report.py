@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from recap.report.example_card import ExampleCard
-from recap.report.result import Number, Result
-from recap.report.words import METHODS
-
-if TYPE_CHECKING:
-    from recap.paper.experiments import Experiment
+from recap.report.methods import METHODS
+from recap.report.result import Number, Section
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that was found, and where it comes from."""
+    """Everything that was measured, and where it comes from."""
 
     title: str
     suite: str
     command: str
     date: str
-    experiments: list[tuple[Experiment, Result]]
+    sections: list[Section]
     provenance: Mapping[str, str] = field(default_factory=dict[str, str])
     """models, data, versions, seeds, in the order in which they are shown; lines of a value stay lines"""
     examples: list[ExampleCard] = field(default_factory=list[ExampleCard])
@@ -30,6 +26,8 @@ class Report:
     """what people call a model or a benchmark"""
     printed: Callable[[Number], Number | None] = lambda _: None
     """the paper's number at the place of ours; beside other pictures and models it would say nothing"""
+    left_out: tuple[str, ...] = ()
+    """sentences about experiments that have no section, and why"""
 
     def title_of(self, name: str) -> str:
         """What people call a model or a benchmark."""

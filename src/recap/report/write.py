@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
@@ -16,14 +16,12 @@ from recap.files import atomic_write, make_folder, write_text
 from recap.report.charts.svg import standalone
 from recap.report.page import report_page
 from recap.report.report import Report
-from recap.report.result import Chart, Number, Result
-
-if TYPE_CHECKING:
-    from recap.paper.experiments import Experiment
+from recap.report.result import Chart, Number, Section
 
 SCHEMA = {
     **dict.fromkeys(("table", "model", "data", "method", "metric"), pl.String()),
     **dict.fromkeys(("value", "spread", "paper", "difference"), pl.Float64()),
+    "undefined_splits": pl.Int64(),
 }
 
 
@@ -66,16 +64,16 @@ def _clear(out: Path, kept: set[str]) -> None:
 
 def table_files(report: Report) -> dict[str, list[dict[str, Any]]]:
     """Rows of each table by file name, without its ending; tables with one label share a file."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for _, result in report.experiments:
-        for table in result.tables:
-            found.setdefault(_file(table.label), []).extend(_row(n, report) for n in table.numbers)
-    return found
+    files: dict[str, list[dict[str, Any]]] = {}
+    for section in report.sections:
+        for table in section.result.tables:
+            files.setdefault(_file(table.label), []).extend(_row(n, report) for n in table.numbers)
+    return files
 
 
 def figure_files(report: Report) -> dict[str, Chart]:
     """Charts by file name."""
-    return dict(zip(_figure_names(report), (chart for _, r in report.experiments for chart in r.charts), strict=True))
+    return dict(zip(_figure_names(report), _charts(report), strict=True))
 
 
 def document(report: Report) -> dict[str, Any]:
@@ -88,11 +86,17 @@ def document(report: Report) -> dict[str, Any]:
         "date": report.date,
         "provenance": dict(report.provenance),
         "titles": dict(report.titles),
-        "experiments": [_experiment(each, result, report, names) for each, result in report.experiments],
+        "experiments": [_experiment(section, report, names) for section in report.sections],
+        "left_out": list(report.left_out),
     }
 
 
-def _experiment(experiment: Experiment, result: Result, report: Report, names: Iterator[str]) -> dict[str, Any]:
+def _charts(report: Report) -> list[Chart]:
+    return [chart for section in report.sections for chart in section.result.charts]
+
+
+def _experiment(section: Section, report: Report, names: Iterator[str]) -> dict[str, Any]:
+    result = section.result
     tables = [
         {
             "label": table.label,
@@ -107,10 +111,10 @@ def _experiment(experiment: Experiment, result: Result, report: Report, names: I
         for c in result.charts
     ]
     return {
-        "name": experiment.name,
-        "title": experiment.title,
-        "question": experiment.question,
-        "labels": list(experiment.labels),
+        "name": section.name,
+        "title": section.title,
+        "question": section.question,
+        "labels": list(section.labels),
         "findings": list(result.findings),
         "missing": list(result.missing),
         "tables": tables,
@@ -126,11 +130,12 @@ def _row(n: Number, report: Report) -> dict[str, Any]:
         "model": n.model,
         "data": n.data,
         "method": n.method,
-        "metric": n.metric,
+        "metric": str(n.metric),
         "value": _known(n.value),
         "spread": _known(n.spread),
         "paper": paper,
         "difference": None if paper is None else _known(n.value - paper),
+        "undefined_splits": n.undefined,
     }
 
 
@@ -150,7 +155,7 @@ def _write_table(stem: Path, rows: list[dict[str, Any]]) -> None:
 def _figure_names(report: Report) -> list[str]:
     """A file for each chart, in order; of two with one name the second is numbered."""
     stems: list[str] = []
-    for chart in (chart for _, result in report.experiments for chart in result.charts):
+    for chart in _charts(report):
         stem, number = _file(chart.name), 1
         while stem in stems:
             number += 1

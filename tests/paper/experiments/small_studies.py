@@ -16,6 +16,8 @@ from recap.table import MarginTable
 from tests.simulate import ALIGNED, BIASED, SimulatedModel, simulate
 from tests.tables import fields, table_of
 
+METRICS = ("acc@80", "hfpr@80", "err_auc", "hall_auc")
+"""the four metrics of most tables, as their string forms at the paper's coverage"""
 ALWAYS_YES = SimulatedModel("simulated-yes", yes_bias=40, tendency=0.1, signal=1.0)
 
 

@@ -6,7 +6,9 @@ import math
 
 import pytest
 
-from recap.paper.experiments import answer_bias, class_coverage, direct_answer
+from recap.paper.experiments.deployment import class_coverage
+from recap.paper.experiments.evidence import answer_bias
+from recap.paper.experiments.evidence import direct_answer_stratified as direct_answer
 from tests.paper.experiments.small_studies import (
     ALWAYS_YES,
     by_hand,
@@ -29,7 +31,7 @@ def hand_made():
 
 
 def test_five_answers_of_each_kind_by_hand() -> None:
-    found = direct_answer.EXPERIMENT.run(hand_made())
+    found = direct_answer.measure.run(hand_made())
     at = {"model": "hand", "data": "made"}
     for method in ("confidence", "recap-img"):
         expected = {
@@ -48,7 +50,7 @@ def test_five_answers_of_each_kind_by_hand() -> None:
 
 
 def test_direct_answers_by_hand() -> None:
-    found = answer_bias.EXPERIMENT.run(hand_made())
+    found = answer_bias.measure.run(hand_made())
     at = {"model": "hand", "data": "made"}
     rates = {"yes_rate": 50, "fpr": 100 * 2 / 6, "fnr": 100 / 4, "acc": 70}
     for metric, value in rates.items():
@@ -60,7 +62,7 @@ def test_direct_answers_by_hand() -> None:
 
 def test_evidence_that_repeats_confidence_changes_nothing() -> None:
     study = hand_made()
-    answers, bias, labels = (e.EXPERIMENT.run(study) for e in (direct_answer, answer_bias, class_coverage))
+    answers, bias, labels = (e.measure.run(study) for e in (direct_answer, answer_bias, class_coverage))
     at = {"model": "hand", "data": "made"}
     for metric in ("coverage_yes", "coverage_no"):
         assert labels.number("text:class-coverage", f"change.{metric}", **at, method="recap") == 0
@@ -74,7 +76,7 @@ def test_evidence_that_repeats_confidence_changes_nothing() -> None:
 
 def test_every_subset_is_what_plain_loops_give() -> None:
     study = simulated()
-    stratified, bias = direct_answer.EXPERIMENT.run(study), answer_bias.EXPERIMENT.run(study)
+    stratified, bias = direct_answer.measure.run(study), answer_bias.measure.run(study)
     for s in study.main():
         at = {"model": s.model, "data": s.data}
         for answer, rows in (("yes", s.table.yes), ("no", ~s.table.yes)):
@@ -90,7 +92,7 @@ def test_every_subset_is_what_plain_loops_give() -> None:
 
 def test_errors_left_at_one_coverage_are_what_plain_loops_give() -> None:
     study = simulated()
-    bias, labels = answer_bias.EXPERIMENT.run(study), class_coverage.EXPERIMENT.run(study)
+    bias, labels = answer_bias.measure.run(study), class_coverage.measure.run(study)
     for s in study.main():
         at = {"model": s.model, "data": s.data}
         for method in ("confidence", "recap"):
@@ -106,7 +108,7 @@ def test_errors_left_at_one_coverage_are_what_plain_loops_give() -> None:
 
 def test_what_one_label_gains_in_coverage_the_other_pays() -> None:
     study = simulated()
-    found = class_coverage.EXPERIMENT.run(study)
+    found = class_coverage.measure.run(study)
     for s in study.main():
         yes, no = (
             found.number("text:class-coverage", f"change.{m}", model=s.model, data=s.data, method="recap")
@@ -117,7 +119,7 @@ def test_what_one_label_gains_in_coverage_the_other_pays() -> None:
 
 def test_direct_rates_leave_out_what_the_graph_does_not_know() -> None:
     study = simulated()
-    found = answer_bias.EXPERIMENT.run(study)
+    found = answer_bias.measure.run(study)
     s = next(s for s in study.main() if s.data == "vsr")
     inside = [row for row in s.probed.rows if row.claim is not None]
     assert len(inside) < len(s.probed)
@@ -128,9 +130,9 @@ def test_direct_rates_leave_out_what_the_graph_does_not_know() -> None:
 def test_a_model_that_only_says_yes_leaves_the_other_subset_without_values() -> None:
     study = study_of(setting("yes", "whatsup", simulate(ALWAYS_YES, 60, 4)))
     for experiment in (direct_answer, answer_bias, class_coverage):
-        found = experiment.EXPERIMENT.run(study)
+        found = experiment.measure.run(study)
         assert found.findings
-    found = direct_answer.EXPERIMENT.run(study)
+    found = direct_answer.measure.run(study)
     at = {"model": "yes", "data": "whatsup", "method": "confidence"}
     assert found.number(STRATIFIED, "no.n", **at) == 0
     assert math.isnan(found.number(STRATIFIED, "no.acc@80", **at))
@@ -146,7 +148,7 @@ def test_a_gain_that_is_only_between_the_answers_is_called_that() -> None:
 
     yes = [row(9.0 - k, 0.1 + 0.01 * (k == 5), "yes" if k < 2 else "no") for k in range(6)]
     no = [row(-1.0 + 0.1 * k, 5.0 + (k == 5), "no" if k < 5 else "yes") for k in range(6)]
-    found = direct_answer.EXPERIMENT.run(by_hand(*yes, *no))
+    found = direct_answer.measure.run(by_hand(*yes, *no))
     assert "in 0 of 2 subsets" in found.findings[0]
     assert "between the two answers, not within them" in found.findings[1]
     at = {"model": "hand", "data": "made"}

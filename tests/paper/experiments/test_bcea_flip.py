@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from recap.paper.experiments import Result
-from recap.paper.experiments.bcea_flip import EXPERIMENT, METRICS
+from recap.paper.experiments.baselines.bcea_flip import measure
 from recap.policy import IMG, SELECTOR
 from tests import reference
 from tests.paper.experiments.by_loops import Rows, changed, held_out, one, sides
 from tests.tables import random_rows
+
+METRICS = ("coverage", "acc@80", "hfpr@80", "hall_auc")
 
 
 def _left_right(rows: Rows) -> Rows:
@@ -39,7 +41,7 @@ def _rows() -> Rows:
 
 @cache
 def _result() -> Result:
-    return EXPERIMENT.run(one(_rows(), splits=2).study)
+    return measure.run(one(_rows(), splits=2).study)
 
 
 def test_fixed_risks_are_what_loops_give_on_left_right_rows() -> None:
@@ -62,19 +64,19 @@ def test_other_families_have_no_say() -> None:
             row["direct"]["image"] *= -3
             row["label"] = "yes"
 
-    after = EXPERIMENT.run(one(changed(_rows(), turn), splits=2).study)
+    after = measure.run(one(changed(_rows(), turn), splits=2).study)
     assert after.tables == _result().tables
 
 
 def test_what_cannot_be_measured_is_said() -> None:
     rows = random_rows(13, 60)
     only = _left_right(rows)[0]["unit"]
-    result = EXPERIMENT.run(one([row for row in rows if row["claim"] != "left_of" or row["unit"] == only]).study)
+    result = measure.run(one([row for row in rows if row["claim"] != "left_of" or row["unit"] == only]).study)
     assert not result.tables
     assert result.missing[0].startswith("model on whatsup: table.jsonl: ")
 
     def forget(row: dict[str, Any]) -> None:
         del row["margins"]["flipped"]
 
-    unflipped = EXPERIMENT.run(one(changed(random_rows(13, 60), forget)).study)
+    unflipped = measure.run(one(changed(random_rows(13, 60), forget)).study)
     assert unflipped.missing == ("model on whatsup: bcea-flip: flipped.claim is missing",)

@@ -10,10 +10,10 @@ from sklearn.metrics import roc_auc_score
 from recap.evaluation.edges import learn_edges, retained
 from recap.evaluation.splits import is_calibration
 from recap.paper.experiments import Experiment, Result, Setting, Study
-from recap.paper.experiments import choice as choosing
-from recap.paper.experiments import graph_extension as extension
-from recap.paper.experiments import weight_calibration as weighting
-from recap.paper.experiments.grouped import fixed_split, grouped
+from recap.paper.experiments.choice_groups import fixed_split, grouped
+from recap.paper.experiments.evidence import choice as choosing
+from recap.paper.experiments.evidence import graph_extension as extension
+from recap.paper.experiments.evidence import weight_calibration as weighting
 from recap.paper.printed import printed
 from recap.risks import Margins
 from recap.table import MarginTable, Row
@@ -53,12 +53,12 @@ def groups() -> Study:
 
 @cache
 def chosen() -> Result:
-    return choosing.EXPERIMENT.run(groups())
+    return choosing.measure.run(groups())
 
 
 @cache
 def extended() -> Result:
-    return extension.EXPERIMENT.run(groups())
+    return extension.measure.run(groups())
 
 
 def groups_of(table: MarginTable) -> dict[str, list[int]]:
@@ -141,7 +141,7 @@ def test_the_image_margin_over_all_groups_with_draws_written_out() -> None:
     ranks = slow_ranks(s, slow_scores(s, SPLIT)["image-margin"], lambda _: True)
     place = {"model": "biased", "data": "whatsup", "method": "image-margin"}
     numbers = {
-        n.metric: n for t in chosen().tables if t.label == "text:choice" for n in t.numbers if n.model == "biased"
+        str(n.metric): n for t in chosen().tables if t.label == "text:choice" for n in t.numbers if n.model == "biased"
     }
     for metric, value in three(ranks).items():
         assert numbers[metric].value == pytest.approx(value)
@@ -165,9 +165,9 @@ def _truth(table: MarginTable, unit: str) -> str:
 
 def test_with_every_edge_validated_the_first_choice_is_the_image_margins() -> None:
     clear = study_of(setting("clear", "whatsup", simulate(ALIGNED, 300, 4), splits=2))
-    ((_, choices),), _ = grouped(clear)
+    ((_, choices),), _ = grouped(clear, clear.main())
     assert len(retained(learn_edges(choices))) == 22
-    found = choosing.EXPERIMENT.run(clear)
+    found = choosing.measure.run(clear)
     for metric in ("choice.acc", "choice.mrr", "choice.top2"):
         image, validated = (
             found.number("supp-choice-score-comparison", metric, model="clear", data="whatsup", method=m)
@@ -181,24 +181,24 @@ def test_a_model_that_says_the_same_of_everything_chooses_nothing() -> None:
         simulate(ALIGNED, 40, 2),
         lambda _, row: row.model_copy(update={"direct": row.direct.model_copy(update={"image": 1.0})}),
     )
-    found = choosing.EXPERIMENT.run(study_of(setting("flat", "whatsup", flat)))
+    found = choosing.measure.run(study_of(setting("flat", "whatsup", flat)))
     place = {"model": "flat", "data": "whatsup", "method": "image-margin"}
     assert found.number("text:choice", "choice.acc", **place) == 0
     assert found.number("text:choice", "choice.mrr", **place) == 25
     assert found.number("text:choice", "choice.second", **place) == 0
-    edges = extension.EXPERIMENT.run(study_of(setting("flat", "whatsup", flat)))
+    edges = extension.measure.run(study_of(setting("flat", "whatsup", flat)))
     assert edges.number("text:graph-extension", "edges", model="flat", data="whatsup", method="validated-graph") == 0
 
 
 def test_what_lacks_text_margins_is_said_and_the_rest_goes_on() -> None:
-    found = choosing.EXPERIMENT.run(simulated())
+    found = choosing.measure.run(simulated())
     assert any("claim-lift: direct.text is missing" in line for line in found.missing)
     methods = {n.method for n in found.tables[0].numbers}
     assert methods == {"image-margin", "fixed-graph", "validated-graph"}
     assert len(found.findings) == 2
 
 
-@pytest.mark.parametrize("experiment", [choosing.EXPERIMENT, extension.EXPERIMENT])
+@pytest.mark.parametrize("experiment", [choosing.measure, extension.measure])
 def test_without_choice_groups_there_is_one_clear_line(experiment: Experiment) -> None:
     rows = [fields(f"r{k}", label="yes" if k % 2 else "no", unit=f"u{k}") for k in range(40)]
     alone = study_of(setting("m", "made", table_of(*rows), splits=1))
@@ -212,7 +212,7 @@ def test_without_choice_groups_there_is_one_clear_line(experiment: Experiment) -
 def test_audits_with_learned_edges_are_what_loops_find(model: str, seed: int) -> None:
     s = groups().setting(model, "whatsup")
     assert s is not None
-    ((_, choices),), _ = grouped(study_of(s))
+    ((_, choices),), _ = grouped(study_of(s), [s])
     side = fixed_split(s) if seed == SPLIT else s.sides[seed]
     found = extension.audited(s, choices, side)
     manual = {("left_of", "right_of"), ("right_of", "left_of"), ("on", "below")}
@@ -229,9 +229,9 @@ def test_audits_with_learned_edges_are_what_loops_find(model: str, seed: int) ->
         held = [i for i, c in enumerate(calibrating) if not c]
         false = [bool(s.table.yes[i] and not s.table.positive[i]) for i in held]
         negatives = [i for i in held if risk[i] <= threshold and not s.table.positive[i]]
-        assert found[method].shares["hall_auc"] == pytest.approx(roc_auc_score(false, [risk[i] for i in held]))
-        assert found[method].shares["hfpr@80"] == pytest.approx(np.mean([s.table.yes[i] for i in negatives]))
-        assert found[method].counts == {"edges": len(edges), "edges_outside": len(edges - manual)}
+        assert found[method].metrics["hall_auc"] == pytest.approx(roc_auc_score(false, [risk[i] for i in held]))
+        assert found[method].metrics["hfpr"] == pytest.approx(np.mean([s.table.yes[i] for i in negatives]))
+        assert (found[method].edges, found[method].outside) == (len(edges), len(edges - manual))
 
 
 def test_edges_that_the_graph_has_already_change_nothing() -> None:
@@ -246,10 +246,10 @@ def test_edges_that_the_graph_has_already_change_nothing() -> None:
         for k in range(60)
         for relation in ("left_of", "right_of")
     ]
-    found = extension.EXPERIMENT.run(study_of(setting("m", "gsr", table_of(*pairs))))
+    found = extension.measure.run(study_of(setting("m", "gsr", table_of(*pairs))))
     for table in found.tables:
         one, other = (
-            {n.metric: (n.value, n.spread) for n in table.numbers if n.model and n.method == method}
+            {str(n.metric): (n.value, n.spread) for n in table.numbers if n.model and n.method == method}
             for method in ("manual-graph", "validated-graph")
         )
         assert one == other
@@ -259,7 +259,7 @@ def test_edges_that_the_graph_has_already_change_nothing() -> None:
 
 def test_weights_of_one_are_recap_cal_itself() -> None:
     study = simulated()
-    found = weighting.EXPERIMENT.run(study)
+    found = weighting.measure.run(study)
     for s in study.main():
         held = s.held_out("recap-cal").values
         for metric, name in (("acc@80", "acc"), ("hfpr@80", "hfpr"), ("err_auc", "err_auc"), ("hall_auc", "hall_auc")):
@@ -294,7 +294,7 @@ def test_where_nothing_can_be_told_apart_the_fixed_weights_stay() -> None:
     assert biased is not None
     alike = dict.fromkeys(risks, biased.table.direct("image"))
     assert weighting.best_weights(biased, alike, biased.sides[0]) == (1.0, 1.0)
-    found = weighting.EXPERIMENT.run(study_of(s))
+    found = weighting.measure.run(study_of(s))
     assert "the fixed weights were chosen in 3 of 3 splits" in found.findings[0]
     assert "no value" in found.findings[0]
 
@@ -302,11 +302,11 @@ def test_where_nothing_can_be_told_apart_the_fixed_weights_stay() -> None:
 def test_every_figure_of_the_paper_has_its_place() -> None:
     ours = {
         (n.table, n.method, n.metric)
-        for result in (chosen(), extended(), weighting.EXPERIMENT.run(simulated()))
+        for result in (chosen(), extended(), weighting.measure.run(simulated()))
         for table in result.tables
         for n in table.numbers
     }
-    labels = {*choosing.EXPERIMENT.labels, *extension.EXPERIMENT.labels, *weighting.EXPERIMENT.labels}
+    labels = {*choosing.measure.labels, *extension.measure.labels, *weighting.measure.labels}
     wanted = {(p.table, p.method, p.metric) for p in printed() if p.table in labels}
     assert wanted
     assert wanted <= ours
@@ -314,7 +314,7 @@ def test_every_figure_of_the_paper_has_its_place() -> None:
 
 def test_a_model_that_always_says_yes_is_no_trouble() -> None:
     few = study_of(setting("yes", "whatsup", simulate(ALWAYS_YES, 25, 3), splits=2))
-    for experiment in (choosing.EXPERIMENT, extension.EXPERIMENT, weighting.EXPERIMENT):
+    for experiment in (choosing.measure, extension.measure, weighting.measure):
         found = experiment.run(few)
         assert found.tables
         assert found.findings

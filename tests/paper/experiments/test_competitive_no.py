@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recap.paper.experiments.competitive_no import EXPERIMENT, METRICS
+from recap.paper.experiments.baselines.competitive_no import measure
 from tests import reference
 from tests.paper.experiments.by_loops import SPLITS, changed, held_out, one, risks, two_models
+from tests.paper.experiments.small_studies import METRICS
 from tests.tables import random_rows
 
 
 def test_changes_are_what_loops_give_on_held_out_rows() -> None:
-    result = EXPERIMENT.run(two_models().study)
+    result = measure.run(two_models().study)
     for s, rows in two_models().settings():
         ours, theirs = (
             [held_out(name, rows, seed) for seed in range(SPLITS)] for name in ("competitive-no", "recap-img")
@@ -29,7 +30,7 @@ def test_changes_are_what_loops_give_on_held_out_rows() -> None:
 
 
 def test_jointly_positive_answers_are_counted_row_by_row() -> None:
-    result = EXPERIMENT.run(two_models().study)
+    result = measure.run(two_models().study)
     for s, rows in two_models().settings():
         values = risks("recap-img", rows)
         order = sorted(range(len(rows)), key=lambda i: values[i])[: math.ceil(0.8 * len(rows))]
@@ -55,8 +56,8 @@ def _no_means_no_claim(row: dict[str, Any]) -> None:
 
 
 def test_where_no_claim_competes_nothing_changes() -> None:
-    result = EXPERIMENT.run(one(changed(random_rows(4, 60), _no_means_no_claim)).study)
-    changes = [n for n in result.tables[0].numbers if n.metric.startswith("change.")]
+    result = measure.run(one(changed(random_rows(4, 60), _no_means_no_claim)).study)
+    changes = [n for n in result.tables[0].numbers if n.metric.difference == "change"]
     assert [n.value for n in changes] == [0.0] * len(METRICS)
     place: dict[str, Any] = {"model": "model", "data": "whatsup", "method": "recap-img"}
     assert result.number("own:competitive-no", "jointly_positive", **place) == 0
@@ -65,6 +66,6 @@ def test_where_no_claim_competes_nothing_changes() -> None:
 
 def test_other_checkpoints_take_part_and_absent_ones_are_named() -> None:
     study = replace(two_models().study, headline=("shy",), scale="eager", newer="latest")
-    result = EXPERIMENT.run(study)
+    result = measure.run(study)
     assert {n.model for n in result.tables[0].numbers} == {"shy", "eager"}
     assert result.missing == ("latest on vsr: not probed", "latest on whatsup: not probed")

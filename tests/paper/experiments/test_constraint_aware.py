@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 
-from recap.paper.experiments.constraint_aware import EXPERIMENT, METHODS, METRICS
+from recap.paper.experiments.baselines.constraint_aware import METHODS, measure
 from tests import reference
 from tests.paper.experiments.by_loops import answered_by_margin, changed, one, pooled, risks, two_models
+from tests.paper.experiments.small_studies import METRICS
 from tests.tables import random_rows
 
 TEXT = "text:constraint-aware"
 
 
 def test_every_risk_is_what_loops_give() -> None:
-    result = EXPERIMENT.run(two_models().study)
+    result = measure.run(two_models().study)
     for s, rows in two_models().settings():
         for method in METHODS:
             expected = pooled(rows, risks(method, rows))
@@ -24,7 +25,7 @@ def test_every_risk_is_what_loops_give() -> None:
 
 
 def test_changed_answers_are_counted_row_by_row() -> None:
-    result = EXPERIMENT.run(two_models().study)
+    result = measure.run(two_models().study)
     for s, rows in two_models().settings():
         constrained = ["yes" if row["direct"]["ca_combined"] >= 0 else "no" for row in rows]
         differs = [a != reference.answer(row) for a, row in zip(constrained, rows, strict=True)]
@@ -55,7 +56,7 @@ def _prompt_changes_nothing(row: dict[str, Any]) -> None:
 
 
 def test_a_prompt_that_changes_nothing_is_confidence_once_more() -> None:
-    result = EXPERIMENT.run(one(changed(random_rows(6, 60), _prompt_changes_nothing)).study)
+    result = measure.run(one(changed(random_rows(6, 60), _prompt_changes_nothing)).study)
 
     def text(method: str, metric: str) -> float:
         return result.number(TEXT, metric, model="model", data="whatsup", method=method)
@@ -72,6 +73,6 @@ def test_a_risk_that_the_table_lacks_is_named_and_the_others_go_on() -> None:
     def forget(row: dict[str, Any]) -> None:
         del row["direct"]["paraphrases"]
 
-    result = EXPERIMENT.run(one(changed(random_rows(6, 60), forget)).study)
+    result = measure.run(one(changed(random_rows(6, 60), forget)).study)
     assert {n.method for n in result.tables[0].numbers} == set(METHODS) - {"prompt-sc"}
     assert result.missing == ("model on whatsup: prompt-sc: direct.paraphrases is missing",)

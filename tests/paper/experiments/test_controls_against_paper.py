@@ -6,18 +6,14 @@ import math
 
 import pytest
 
-from recap.paper.experiments import (
-    answer_bias,
-    checkpoints,
-    class_coverage,
-    direct_answer,
-    family_breakdown,
-    family_transfer,
-    quadrants,
-    supervised,
-)
+from recap.paper.experiments.deployment import class_coverage, onevision, qwen2b
+from recap.paper.experiments.deployment import fair_confidence as supervised
+from recap.paper.experiments.evidence import answer_bias, family_breakdown
+from recap.paper.experiments.evidence import direct_answer_stratified as direct_answer
+from recap.paper.experiments.evidence import evidence_quadrants as quadrants
 from recap.paper.experiments.experiment import Experiment
 from recap.paper.experiments.study import Study
+from recap.paper.experiments.transfer import family_transfer
 from recap.paper.printed import printed
 from tests.paper.experiments.small_studies import setting
 from tests.tables import random_rows, table_of
@@ -25,15 +21,15 @@ from tests.tables import random_rows, table_of
 HEADLINE = ("qwen3-vl-8b", "internvl3.5-8b", "llava-1.5-7b")
 SMALLER, NEWER = "qwen3-vl-2b", "llava-onevision-7b"
 EXPERIMENTS = [
-    supervised.EXPERIMENT,
-    checkpoints.ONEVISION,
-    checkpoints.QWEN2B,
-    answer_bias.EXPERIMENT,
-    direct_answer.EXPERIMENT,
-    class_coverage.EXPERIMENT,
-    family_transfer.EXPERIMENT,
-    family_breakdown.EXPERIMENT,
-    quadrants.EXPERIMENT,
+    supervised.measure,
+    onevision.measure,
+    qwen2b.measure,
+    answer_bias.measure,
+    direct_answer.measure,
+    class_coverage.measure,
+    family_transfer.measure,
+    family_breakdown.measure,
+    quadrants.measure,
 ]
 
 

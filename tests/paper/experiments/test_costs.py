@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from recap.errors import RecapError
-from recap.paper.experiments import Spent, low_cost, probe_cost, runtime, staged
-from recap.paper.experiments.low_cost import differences, margins_per_row, only
-from recap.paper.experiments.staged import FIRST_STAGE, stages
+from recap.paper.experiments import Spent
+from recap.paper.experiments.cost import low_cost, probe_cost, runtime, staged
+from recap.paper.experiments.cost.low_cost import differences, margins_per_row, only
+from recap.paper.experiments.cost.staged import FIRST_STAGE, stages
 from recap.policy import calibrate_table, decide
 from recap.probes import planned_calls
 from recap.risks import RISKS, compute_risk
@@ -34,7 +35,7 @@ def test_calls_are_counted_as_the_paper_counts() -> None:
     # on has a support, which only `full` counts.
     rows = [fields(name, name, image="one.jpg") for name in ("left_of", "right_of", "on")]
     study = known({("m", "d"): [*rows, fields("no", "left_of", label="no", image="one.jpg")]}).study
-    found = probe_cost.measure(study)
+    found = probe_cost.measure.run(study)
 
     def calls(method: str, table: str = "supp-probe-cost") -> float:
         return found.number(table, "calls", data="d", method=method)
@@ -53,7 +54,7 @@ def test_calls_are_counted_as_the_paper_counts() -> None:
 
 
 def test_a_risk_needs_no_more_than_it_declares() -> None:
-    found = low_cost.measure(with_outside().study)
+    found = low_cost.measure.run(with_outside().study)
     assert found.number("text:low-cost", "checks") == 4 * 6
     assert found.number("text:low-cost", "metric_difference") == 0
     assert found.number("text:low-cost", "risk_difference") == 0
@@ -104,27 +105,27 @@ def test_what_is_not_there_is_not_checked() -> None:
     rows = random_rows(3, 40)
     for row in rows:
         row["direct"].pop("paraphrases")
-    found = low_cost.measure(known({("m", "d"): rows}, splits=1).study)
+    found = low_cost.measure.run(known({("m", "d"): rows}, splits=1).study)
     assert found.number("text:low-cost", "checks") == 5
     assert any("prompt-sc" in sentence for sentence in found.missing)
 
 
 def test_answers_without_any_margin_cannot_be_checked() -> None:
     rows = [row | {"answer": row["label"], "direct": {}, "margins": {}} for row in random_rows(3, 40)]
-    found = low_cost.EXPERIMENT.run(known({("m", "d"): rows}, splits=1).study)
+    found = low_cost.measure.run(known({("m", "d"): rows}, splits=1).study)
     assert not found.tables
-    assert "recap-cal" in found.missing[0]
+    assert any("recap-cal" in sentence for sentence in found.missing)
 
 
 def test_what_is_said_of_differences_follows_them() -> None:
-    assert "changed no risk" in low_cost.told(36, 0.0, 0.0)
-    assert "by up to 0.5" in low_cost.told(36, 0.25, 0.5)
+    assert "changed no risk" in low_cost.finding(36, 0.0, 0.0)
+    assert "by up to 0.5" in low_cost.finding(36, 0.25, 0.5)
 
 
 def test_time_is_what_probing_took() -> None:
     study = with_outside().study
     timed = replace(study.settings[0], spent=Spent(probes=5000, seconds=120.0))
-    found = runtime.measure(replace(study, settings=(timed, *study.settings[1:])))
+    found = runtime.measure.run(replace(study, settings=(timed, *study.settings[1:])))
     rows = [row for row in with_outside().rows["shy", "vsr"] if row["claim"]]
     place = {"model": "shy", "data": "vsr", "method": "recap-vcd"}
     on = sum(row["relation"] == "on" for row in rows)
@@ -159,7 +160,7 @@ def test_two_equal_stages_are_one() -> None:
 
 
 def test_staged_figures_by_loops() -> None:
-    found = staged.measure(with_outside().study)
+    found = staged.measure.run(with_outside().study)
     for (model, data), every in with_outside().rows.items():
         rows = [row for row in every if row["claim"]]
         n = len(rows)
@@ -188,7 +189,7 @@ def test_the_staged_policy_is_what_calibrate_and_decide_give() -> None:
         accepted = [decision.accepted for decision in decisions]
         assert found["coverage"][seed] == pytest.approx(np.mean(accepted))
         right = [row.label == d.answer for row, d in zip(held.rows, decisions, strict=True) if d.accepted]
-        assert found["acc@80"][seed] == pytest.approx(np.mean(right))
+        assert found["acc"][seed] == pytest.approx(np.mean(right))
         first = calibrate_table(s.table.where(side), mode="staged").staged
         assert first is not None
         probed = [-abs(row.direct.image or 0) > first.threshold for row in held.rows]
@@ -198,4 +199,4 @@ def test_the_staged_policy_is_what_calibrate_and_decide_give() -> None:
 def test_a_first_stage_needs_room_below_the_target() -> None:
     study = with_outside().study
     tight = replace(study, settings=(replace(study.settings[0], coverage=FIRST_STAGE),))
-    assert "first stage" in staged.EXPERIMENT.run(tight).missing[0]
+    assert "first stage" in staged.measure.run(tight).missing[0]

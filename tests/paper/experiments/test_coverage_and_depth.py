@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recap.paper.experiments import curves, depth
-from recap.paper.experiments.curves import GRID, POOLED, banded, frontier, held_out_curves
+from recap.paper.experiments.deployment import coverage_curves as curves
+from recap.paper.experiments.deployment.coverage_curves import GRID, POOLED, banded, frontier, held_out_curves
+from recap.paper.experiments.evidence import depth_reliability as depth
 from recap.statistics import accept_lowest, accuracy, hallucination_fpr
 from tests import reference
 from tests.paper.experiments.by_loops import changed, one, pooled, risks, sides, two_models
@@ -31,7 +32,7 @@ def test_a_frontier_is_exact_coverage_at_every_share() -> None:
 
 
 def test_pooled_points_by_loops() -> None:
-    found = curves.measure(two_models().study)
+    found = curves.measure.run(two_models().study)
     for (model, data), rows in two_models().rows.items():
         for name in ("confidence", "vcd-contrast", "recap-img"):
             values = risks(name, rows)
@@ -89,12 +90,12 @@ def test_without_held_out_negatives_there_is_no_hfpr_to_draw() -> None:
     rows = random_rows(2, 40)
     for row in rows:
         row["label"] = "no" if reference.calibrates(0, row["unit"]) else "yes"
-    found = curves.measure(one(rows).study)
+    found = curves.measure.run(one(rows).study)
     assert [chart.name for chart in found.charts] == ["acc-model-whatsup"]
 
 
 def test_the_figure_shows_selective_accuracy_as_the_papers_does() -> None:
-    found = curves.measure(two_models().study)
+    found = curves.measure.run(two_models().study)
     drawn = [chart for chart in found.charts if chart.name.startswith("acc-")]
     assert len(drawn) == len(two_models().study.settings)
     for chart, s in zip(drawn, two_models().study.settings, strict=True):
@@ -104,7 +105,7 @@ def test_the_figure_shows_selective_accuracy_as_the_papers_does() -> None:
 
 def test_without_degraded_pictures_there_is_no_contrast() -> None:
     study = one(changed(random_rows(2, 40), lambda row: row["margins"].pop("degraded"))).study
-    found = curves.measure(study)
+    found = curves.measure.run(study)
     assert any("vcd-contrast" in sentence for sentence in found.missing)
     assert {number.method for number in found.tables[1].numbers} == {"confidence", "recap-img", "recap-selector"}
 
@@ -113,7 +114,7 @@ def test_without_degraded_pictures_there_is_no_contrast() -> None:
 
 
 def test_depth_by_loops() -> None:
-    found = depth.measure(two_models().study)
+    found = depth.measure.run(two_models().study)
     for s, every in two_models().settings():
         rows = [row for row in every if row["claim"] == "in_front_of"]
         expected: dict[str, list[float]] = {}
@@ -161,10 +162,9 @@ def _depth_split(calibration: list[dict[str, Any]], held: list[dict[str, Any]]) 
 
 def test_a_gate_that_trusts_everything_ranks_like_the_graph() -> None:
     s = two_models().study.settings[0]
-    found = depth.Depth(s)
-    calibration = s.sides[0][found.rows]
-    for trusted, risk in ((True, found.relation), (False, found.confidence)):
-        gated = found.gated(calibration, np.full(len(risk), trusted))
+    calibration = s.sides[0] & s.families["depth"]
+    for trusted, risk in ((True, s.risk("recap-img")), (False, s.risk("confidence"))):
+        gated = depth.gated(s, calibration, np.full(len(risk), trusted))
         assert (np.diff(gated[np.argsort(risk)]) >= 0).all()
         assert gated[calibration].max() == 1
 
@@ -174,7 +174,7 @@ def test_evidence_that_is_equally_decided_everywhere_leaves_nothing_ambiguous() 
         if row["claim"] == "in_front_of":
             row["margins"]["image"]["behind"] = row["margins"]["image"]["in_front_of"] - 1
 
-    found = depth.measure(one(changed(random_rows(4, 60, step=0.25), equally_decided), splits=3).study)
+    found = depth.measure.run(one(changed(random_rows(4, 60, step=0.25), equally_decided), splits=3).study)
     place = {"model": "model", "data": "whatsup", "method": "fixed-graph"}
     assert math.isnan(found.number("text:depth-reliability", "ambiguous.hfpr@80", **place))
     assert found.number("text:depth-reliability", "ambiguous.negatives", **place) == 0
@@ -183,15 +183,15 @@ def test_evidence_that_is_equally_decided_everywhere_leaves_nothing_ambiguous() 
 
 def test_no_depth_statements() -> None:
     rows = [row for row in random_rows(4, 80) if row["claim"] != "in_front_of"]
-    assert "depth statements" in depth.EXPERIMENT.run(one(rows).study).missing[0]
+    assert "depth statements" in depth.measure.run(one(rows).study).missing[0]
     # One depth statement is on one side of every split only.
     alone = fields("alone", "behind", unit="alone", label="no")
-    found = depth.measure(one([*rows, alone], splits=3).study)
+    found = depth.measure.run(one([*rows, alone], splits=3).study)
     assert all(math.isnan(number.value) for number in found.tables[0].numbers)
 
 
 def test_what_is_said_of_depth_follows_the_figures() -> None:
-    assert "are cleaner" in depth.told("it", 10.1, 34.8, 40, 50)
-    assert "are not cleaner" in depth.told("it", 34.8, 10.1, 40, 50)
-    assert "too few" in depth.told("it", 34.8, 10.1, 9, 50)
-    assert "too few" in depth.told("it", math.nan, 10.1, math.nan, 50)
+    assert "are cleaner" in depth.finding("it", "H-FPR@80", 10.1, 34.8, 40, 50)
+    assert "are not cleaner" in depth.finding("it", "H-FPR@80", 34.8, 10.1, 40, 50)
+    assert "too few" in depth.finding("it", "H-FPR@80", 34.8, 10.1, 9, 50)
+    assert "too few" in depth.finding("it", "H-FPR@80", math.nan, 10.1, math.nan, 50)

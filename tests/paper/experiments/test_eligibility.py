@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recap.paper.experiments import Result
-from recap.paper.experiments.eligibility import EXPERIMENT, in_mode, utility
+from recap.paper.experiments.deployment.eligibility import in_mode, measure, utility
 from recap.policy import IMG, SELECTOR, calibrate, confidence_gate
 from tests import reference
 from tests.paper.experiments.by_loops import (
@@ -38,7 +38,7 @@ def _near_the_limits() -> Known:
 
 @cache
 def _result() -> Result:
-    return EXPERIMENT.run(_near_the_limits().study)
+    return measure.run(_near_the_limits().study)
 
 
 def _number(metric: str, data: str, method: str) -> float:
@@ -99,7 +99,7 @@ def test_utility_chooses_as_loops_do() -> None:
 
 def test_equal_utility_stays_with_relation_evidence_and_changes_nothing() -> None:
     study = one(changed(random_rows(3, 60), evidence_repeats_the_answer)).study
-    result = EXPERIMENT.run(study)
+    result = measure.run(study)
     place: dict[str, Any] = {"model": "model", "data": "whatsup"}
     chosen = study.settings[0].evaluation.inside["recap"].modes
     assert result.number(TEXT, "agree_n", **place, method="utility") == chosen[IMG]

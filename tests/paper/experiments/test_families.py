@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from recap.paper.experiments import family_breakdown, family_transfer
+from recap.paper.experiments.evidence import family_breakdown
+from recap.paper.experiments.transfer import family_transfer
 from recap.policy import calibrate_table, decide
 from recap.table import MarginTable
 from tests.paper.experiments.small_studies import by_hand, echo, pooled_slowly, setting, simulated, study_of
@@ -17,8 +18,8 @@ TRANSFER, BREAKDOWN = "family-transfer-main", "text:family-breakdown"
 
 def test_transfer_is_what_calibrating_and_deciding_on_separate_tables_gives() -> None:
     study = simulated()
-    found = family_transfer.EXPERIMENT.run(study)
-    for s in study.on_controlled():
+    found = family_transfer.measure.run(study)
+    for s in study.of(study.headline, ("whatsup",)):
         at = {"model": s.model, "data": s.data}
         assert list(s.families) == ["left_right", "vertical", "depth"]
         for family, rows in s.families.items():
@@ -38,7 +39,7 @@ def test_transfer_is_what_calibrating_and_deciding_on_separate_tables_gives() ->
 
 
 def test_labels_of_the_family_left_out_play_no_part_in_its_policy() -> None:
-    s = simulated().on_controlled()[0]
+    s = simulated().of(("aligned",), ("whatsup",))[0]
     family = np.array(s.probed.families) == "depth"
     rows = tuple(
         row.model_copy(update={"label": "no" if row.label == "yes" else "yes"}) if here else row
@@ -68,7 +69,7 @@ def test_evidence_that_repeats_confidence_transfers_alike() -> None:
         for relation in margins
         for _ in range(20)
     ]
-    found = family_transfer.EXPERIMENT.run(by_hand(*rows))
+    found = family_transfer.measure.run(by_hand(*rows))
     for family in ("left_right", "depth"):
         for metric in ("coverage", "hfpr"):
             one, other = (
@@ -80,14 +81,14 @@ def test_evidence_that_repeats_confidence_transfers_alike() -> None:
 
 def test_one_family_alone_has_no_others_to_calibrate_on() -> None:
     rows = [echo(m, label) for m in (3.0, -2.0, 1.0, -1.0) for label in ("yes", "no")]
-    found = family_transfer.EXPERIMENT.run(by_hand(*rows))
+    found = family_transfer.measure.run(by_hand(*rows))
     assert not found.tables
     assert found.missing == ("hand on made: too few units outside left_right to calibrate on",)
 
 
 def test_each_family_is_what_plain_loops_give() -> None:
     study = simulated()
-    found = family_breakdown.EXPERIMENT.run(study)
+    found = family_breakdown.measure.run(study)
     for s in study.main():
         at = {"model": s.model, "data": s.data}
         for family in s.families:
@@ -105,11 +106,11 @@ def test_a_family_without_negatives_has_no_hallucinations_to_rank() -> None:
     plain = [echo(m, label) for m in (3.0, -2.0, 1.0, -1.0) for label in ("yes", "no")]
     depth = {"relation": "in_front_of", "margins": {"image": {"in_front_of": 1.0, "behind": -1.0}}}
     study = by_hand(*plain, *({"label": "yes"} | depth for _ in range(3)))
-    found = family_breakdown.EXPERIMENT.run(study)
+    found = family_breakdown.measure.run(study)
     at = {"model": "hand", "data": "made", "method": "recap-img"}
     assert found.number(BREAKDOWN, "depth.acc@80", **at) == 100
     for metric in ("hfpr@80", "hall_auc", "err_auc"):
         assert math.isnan(found.number(BREAKDOWN, f"depth.{metric}", **at))
     assert "Depth: in no setting are there both false assertions" in found.findings[1]
-    transferred = family_transfer.EXPERIMENT.run(study_of(*study.settings))
+    transferred = family_transfer.measure.run(study_of(*study.settings))
     assert transferred.tables

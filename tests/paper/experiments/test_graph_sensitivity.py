@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from recap.paper.experiments.graph_sensitivity import EXPERIMENT, METRICS
+from recap.paper.experiments.evidence.graph_sensitivity import measure
 from tests import reference
 from tests.paper.experiments.by_loops import Rows, changed, one, pooled, risks, two_models
+from tests.paper.experiments.small_studies import METRICS
 from tests.tables import random_rows
 
 TABLE = "supp-graph-sensitivity"
@@ -22,7 +23,7 @@ def _claim_anti_on_lifts(rows: Rows) -> list[float]:
 
 
 def test_every_variant_is_what_loops_give_on_the_controlled_benchmark() -> None:
-    result = EXPERIMENT.run(two_models().study)
+    result = measure.run(two_models().study)
     assert {n.data for n in result.tables[0].numbers} == {"whatsup"}
     for s, rows in two_models().settings():
         if s.data != "whatsup":
@@ -44,7 +45,7 @@ def _contradiction_lifted(row: dict[str, Any]) -> None:
 
 def test_without_support_edges_claim_and_lifted_contradiction_are_all_of_recap_cal() -> None:
     rows = [row for row in changed(random_rows(9, 60), _contradiction_lifted) if row["claim"] != "on"]
-    result = EXPERIMENT.run(one(rows).study)
+    result = measure.run(one(rows).study)
     for metric in METRICS:
         whole, part = (
             result.number(TABLE, metric, model="model", data="whatsup", method=method)
@@ -54,6 +55,6 @@ def test_without_support_edges_claim_and_lifted_contradiction_are_all_of_recap_c
 
 
 def test_without_a_controlled_benchmark_it_says_so() -> None:
-    result = EXPERIMENT.run(replace(two_models().study, controlled=None))
+    result = measure.run(replace(two_models().study, controlled=None))
     assert not result.tables
     assert "choice groups" in result.missing[0]

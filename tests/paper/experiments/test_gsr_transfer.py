@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from recap.evaluation.splits import is_calibration
-from recap.paper.experiments import Setting, Study
-from recap.paper.experiments import gsr_transfer as transfer
+from recap.paper.experiments import EXPERIMENTS, Setting, Study
 from recap.paper.experiments.gsr_source import calibrate_source, pooled
 from recap.paper.printed import printed
 from recap.policy import IMG, SELECTOR
@@ -19,6 +18,11 @@ from tests.paper.experiments.small_studies import pooled_slowly, setting, study_
 from tests.simulate import ALIGNED, BIASED, simulate
 from tests.tables import random_rows, table_of
 
+MODES, SUMMARY, STRICT = (
+    EXPERIMENTS["gsrbench-results"],
+    EXPERIMENTS["gsrbench-summary"],
+    EXPERIMENTS["strict-gsr-transfer"],
+)
 SPLITS = 4
 
 
@@ -59,7 +63,7 @@ def test_units_of_two_benchmarks_stay_apart_though_they_share_their_names() -> N
 
 
 def test_strict_transfer_is_what_a_loop_over_frozen_thresholds_gives() -> None:
-    result = transfer.STRICT.run(study())
+    result = STRICT.run(study())
     for model in ("aligned", "biased"):
         target = found(model, "gsr")
         source = calibrate_source([found(model, data) for data in ("vsr", "whatsup")])
@@ -101,7 +105,7 @@ def test_strict_transfer_is_what_a_loop_over_frozen_thresholds_gives() -> None:
         for method, values in over.items():
             for k, metric in enumerate(("coverage", "acc", "hfpr")):
                 number = next(
-                    n for n in result.tables[0].numbers if (n.model, n.method, n.metric) == (model, method, metric)
+                    n for n in result.tables[0].numbers if (n.model, n.method, str(n.metric)) == (model, method, metric)
                 )
                 assert number.value == pytest.approx(100 * np.mean([v[k] for v in values]))
                 assert number.spread == pytest.approx(100 * np.std([v[k] for v in values]))
@@ -111,7 +115,7 @@ def test_strict_transfer_is_what_a_loop_over_frozen_thresholds_gives() -> None:
 
 
 def test_the_summary_shows_the_mode_that_the_source_chose() -> None:
-    result = transfer.SUMMARY.run(study())
+    result = SUMMARY.run(study())
     for model in ("aligned", "biased"):
         source = calibrate_source([found(model, data) for data in ("vsr", "whatsup")])
         assert source.eligible == sum(p.mode == SELECTOR for p in source.policies)
@@ -133,14 +137,14 @@ def test_the_majority_decides_and_a_draw_is_no_majority() -> None:
 
 
 def test_every_mode_is_shown_and_every_figure_of_the_paper_has_its_place() -> None:
-    results = {e: e.run(study()) for e in (transfer.SUMMARY, transfer.MODES, transfer.STRICT)}
+    results = {e: e.run(study()) for e in (SUMMARY, MODES, STRICT)}
     ours = {(n.table, n.method, n.metric) for r in results.values() for t in r.tables for n in t.numbers}
     wanted = {
         (p.table, p.method, p.metric) for p in printed() if p.table in {label for e in results for label in e.labels}
     }
     assert len(wanted) == 1 + 6 + 16 + 6
     assert wanted <= ours
-    modes = results[transfer.MODES]
+    modes = results[MODES]
     for target in (found("aligned", "gsr"), found("biased", "gsr")):
         for method in ("confidence", "recap-img", "recap-cal", "recap-selector"):
             slow = pooled_slowly(target.risk(method), target.table.yes, target.table.positive)
@@ -158,23 +162,23 @@ def test_a_source_that_looks_like_the_target_keeps_its_coverage() -> None:
     accepted = same.policies[0].apply(s.scores.where(side)).accepted
     assert accepted.sum() >= accepted_count(0.8, int(side.sum()))
     twin = study_of(s, setting("m", "gsr", simulate(BIASED, 200, 6), splits=1), primary=("whatsup",), external="gsr")
-    drift = transfer.STRICT.run(twin).number("strict-gsr-transfer", "coverage", model="m", data="gsr", method="recap")
+    drift = STRICT.run(twin).number("strict-gsr-transfer", "coverage", model="m", data="gsr", method="recap")
     assert abs(drift - 80) < 12
 
 
 def test_what_is_missing_is_said() -> None:
     whole = study()
-    assert transfer.SUMMARY.run(replace(whole, external=None)).missing == ("an external benchmark to transfer to",)
+    assert SUMMARY.run(replace(whole, external=None)).missing == ("an external benchmark to transfer to",)
     without = replace(whole, settings=tuple(s for s in whole.settings if (s.model, s.data) != ("aligned", "gsr")))
-    result = transfer.STRICT.run(without)
+    result = STRICT.run(without)
     assert "aligned on gsr: not probed" in result.missing
     assert {n.model for n in result.tables[0].numbers} == {"biased"}
     half = replace(whole, settings=tuple(s for s in whole.settings if s.data != "vsr"))
-    result = transfer.SUMMARY.run(half)
+    result = SUMMARY.run(half)
     assert {"aligned on vsr: not probed", "biased on vsr: not probed"} <= set(result.missing)
     assert result.tables[0].numbers
     none = replace(whole, settings=tuple(s for s in whole.settings if s.data == "gsr"))
-    result = transfer.STRICT.run(none)
+    result = STRICT.run(none)
     assert not result.tables
     assert "not probed" in result.missing[0]
 
@@ -191,10 +195,10 @@ def _stripped(rows: int) -> MarginTable:
 def test_without_text_margins_and_without_errors_the_rest_is_measured() -> None:
     s = setting("m", "whatsup", simulate(ALIGNED, 80, 1))
     made = study_of(s, setting("m", "gsr", _stripped(40)), primary=("whatsup",), external="gsr")
-    modes = transfer.MODES.run(made)
+    modes = MODES.run(made)
     assert any("recap-cal" in line for line in modes.missing)
     assert {n.method for n in modes.tables[0].numbers} == {"confidence", "recap-img", "recap-selector"}
     assert math.isnan(modes.number("supp-gsrbench-results", "hall_auc", model="m", data="gsr", method="recap-img"))
     assert modes.findings == ("m on gsr: there is nothing for Hall-AUC to rank.",)
-    assert "no value" in transfer.SUMMARY.run(made).findings[0]
-    assert transfer.STRICT.run(made).charts
+    assert "no value" in SUMMARY.run(made).findings[0]
+    assert STRICT.run(made).charts

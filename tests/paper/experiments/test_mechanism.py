@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from recap.paper.experiments.mechanism import EXPERIMENT, STEPS
+from recap.paper.experiments.evidence.mechanism import STEPS, measure
 from tests.paper.experiments.by_loops import changed, one, risks, two_models
 from tests.reference import auc, is_hallucination
 from tests.tables import random_rows
 
 
 def test_every_step_is_what_loops_give() -> None:
-    result = EXPERIMENT.run(two_models().study)
+    result = measure.run(two_models().study)
     for s, rows in two_models().settings():
         hallucinated = [is_hallucination(row) for row in rows]
         for method in STEPS:
@@ -28,7 +28,7 @@ def _contradicted(row: dict[str, Any]) -> None:
 
 def test_without_support_edges_and_where_a_contradiction_is_never_denied_support_adds_nothing() -> None:
     rows = [row for row in changed(random_rows(5, 60), _contradicted) if row["claim"] != "on"]
-    result = EXPERIMENT.run(one(rows).study)
+    result = measure.run(one(rows).study)
     with_support, without = (
         result.number("mechanism-main", "hall_auc", model="model", data="whatsup", method=method)
         for method in ("recap-img", "claim-anti")
@@ -39,7 +39,7 @@ def test_without_support_edges_and_where_a_contradiction_is_never_denied_support
 
 def test_a_no_without_any_witness_is_where_support_is_a_floor() -> None:
     """Claim affirmed, contradiction denied, answer no: max{−x, A} is negative, and max{−x, A, P} is zero."""
-    result = EXPERIMENT.run(one([row for row in random_rows(5, 60) if row["claim"] != "on"]).study)
+    result = measure.run(one([row for row in random_rows(5, 60) if row["claim"] != "on"]).study)
     with_support, without = (
         result.number("mechanism-main", "hall_auc", model="model", data="whatsup", method=method)
         for method in ("recap-img", "claim-anti")
@@ -51,6 +51,6 @@ def test_a_table_without_contradictions_says_what_it_lacks() -> None:
     rows = random_rows(5, 60)
     for row in rows:
         row["margins"] = {"image": {row["claim"]: row["margins"]["image"][row["claim"]]}}
-    result = EXPERIMENT.run(one(rows).study)
+    result = measure.run(one(rows).study)
     assert not result.tables
     assert "symmetric-pair: image.contradictions is missing" in result.missing[0]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from sklearn.metrics import average_precision_score
 
-from recap.paper.experiments.prevalence import EXPERIMENT
+from recap.paper.experiments.deployment.prevalence import measure
 from tests import reference
 from tests.paper.experiments.by_loops import risks, two_models
 
@@ -11,7 +11,7 @@ TABLE = "prevalence-auprc"
 
 
 def test_counts_and_average_precision_agree_with_loops_and_scikit_learn() -> None:
-    result = EXPERIMENT.run(two_models().study)
+    result = measure.run(two_models().study)
     for s, rows in two_models().settings():
         hallucinated = [reference.is_hallucination(row) for row in rows]
         assert result.number(TABLE, "hall_n", model=s.model, data=s.data) == sum(hallucinated)

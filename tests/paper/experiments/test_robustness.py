@@ -12,13 +12,18 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from recap.paper.experiments import Setting, Study, calibration_size, cross_auditor, full_pool, prompts
-from recap.paper.experiments.calibration_size import BUDGETS, by_budget, fitted, unit_ranks, units_of
+from recap.evaluation.metrics import FOUR
+from recap.paper.experiments import Setting, Study
+from recap.paper.experiments.deployment import calibration_size, full_pool
+from recap.paper.experiments.deployment.calibration_size import BUDGETS, by_budget, fitted, unit_ranks, units_of
+from recap.paper.experiments.transfer import cross_auditor
+from recap.paper.experiments.transfer import prompt_robustness as prompts
 from recap.policy import calibrate_table, decide
 from recap.risks import compute_risk
 from recap.table import MarginTable
 from tests import reference
 from tests.paper.experiments.by_loops import Known, Rows, known, one, pooled, risks, two_models
+from tests.paper.experiments.small_studies import METRICS
 from tests.tables import random_rows, table_of
 
 
@@ -76,7 +81,7 @@ def test_too_little_to_calibrate_on_is_not_eligible() -> None:
     for row in rows:
         # One false statement in all: nearly every small budget knows a single truth.
         row["label"] = "no" if row is rows[0] else "yes"
-    found = calibration_size.measure(one(rows, splits=4).study)
+    found = calibration_size.measure.run(one(rows, splits=4).study)
     for budget in BUDGETS:
         place = {"model": "model", "data": "whatsup"}
         assert found.number("calibration-size", f"cal{budget}.eligible", **place, method="recap-selector") == 0
@@ -88,7 +93,7 @@ def test_too_little_to_calibrate_on_is_not_eligible() -> None:
 
 
 def test_the_full_pool_by_loops() -> None:
-    found = full_pool.measure(with_outside().study)
+    found = full_pool.measure.run(with_outside().study)
     s, rows = with_outside().settings()[0]
     values: dict[str, list[dict[str, float]]] = {"confidence": [], "recap-fallback": []}
     for seed, policy in enumerate(s.policies):
@@ -99,11 +104,11 @@ def test_the_full_pool_by_loops() -> None:
         risk, threshold = reference.deploy(policy.mode, calibration, held, 0.8)
         values["recap-fallback"].append(reference.measure(held, risk, [value <= threshold for value in risk]))
     mean = {
-        method: {metric: float(np.mean([each[metric] for each in some])) for metric in full_pool.BETTER}
+        method: {metric: float(np.mean([each[metric] for each in some])) for metric in FOUR}
         for method, some in values.items()
     }
     for method in mean:
-        for metric in full_pool.METRICS:
+        for metric in METRICS:
             expected = 100 * mean[method][metric.removesuffix("@80")]
             place = {"model": "m", "data": "vsr", "method": method}
             assert found.number("full-vsr-fallback", f"all.{metric}", **place) == pytest.approx(expected), (
@@ -119,7 +124,7 @@ def test_the_full_pool_by_loops() -> None:
 
 
 def test_a_benchmark_inside_the_graph_has_no_fuller_pool() -> None:
-    assert "outside the graph" in full_pool.EXPERIMENT.run(two_models().study).missing[0]
+    assert "outside the graph" in full_pool.measure.run(two_models().study).missing[0]
 
 
 # Prompts
@@ -134,13 +139,13 @@ def reworded(*others: Rows, rows: Rows | None = None) -> Study:
 def test_the_same_words_give_the_same_figures() -> None:
     same = random_rows(8, 40, step=0.5)
     study = reworded(same, same[::-1], same)
-    found = prompts.measure(study)
+    found = prompts.measure.run(study)
     for number in found.tables[0].numbers:
-        if number.metric.startswith("rho"):
+        if number.metric.name.startswith("rho"):
             assert number.value == pytest.approx(1)
         else:
             assert number.spread == pytest.approx(0, abs=1e-9)
-            expected = study.settings[0].pooled(number.method)[number.metric.removesuffix("@80")]
+            expected = study.settings[0].pooled(number.method)[number.metric.name]
             assert number.value == pytest.approx(100 * expected)
 
 
@@ -148,15 +153,15 @@ def test_wordings_by_loops() -> None:
     plain = random_rows(8, 40, step=0.5)
     # Other margins for the same statements; the second lacks two of them.
     others = [_as_asked_otherwise(plain, seed) for seed in (1, 2, 3)]
-    found = prompts.measure(reworded(others[0], others[1][2:], others[2]))
+    found = prompts.measure.run(reworded(others[0], others[1][2:], others[2]))
     tables = [rows[2:] for rows in (plain, *others)]
     for name in prompts.METHODS:
         values = [risks(name, rows) for rows in tables]
         metrics = [pooled(rows, some) for rows, some in zip(tables, values, strict=True)]
         rho = [float(spearmanr(a, b).statistic) for a, b in combinations(values, 2)]
         assert len(rho) == 6
-        numbers = {n.metric: n for n in found.tables[0].numbers if n.method == name}
-        for metric in prompts.METRICS:
+        numbers = {str(n.metric): n for n in found.tables[0].numbers if n.method == name}
+        for metric in METRICS:
             each = [100 * one[metric.removesuffix("@80")] for one in metrics]
             assert numbers[metric].value == pytest.approx(np.mean(each)), (name, metric)
             assert numbers[metric].spread == pytest.approx(np.std(each)), (name, metric)
@@ -189,19 +194,19 @@ def test_a_benchmark_in_plain_words_only_is_missed() -> None:
     settings = [
         replace(s, wrapped={"image": s.table}) if (s.model, s.data) == ("shy", "vsr") else s for s in study.settings
     ]
-    found = prompts.measure(replace(study, settings=tuple(settings)))
+    found = prompts.measure.run(replace(study, settings=tuple(settings)))
     assert {(n.model, n.data) for n in found.tables[0].numbers} == {("shy", "vsr")}
     assert found.missing == ("shy on whatsup: asked in the plain wording only",)
 
 
 def test_wordings_that_are_not_there_are_missed() -> None:
-    assert "wrappers" in prompts.EXPERIMENT.run(two_models().study).missing[0]
+    assert "wrappers" in prompts.measure.run(two_models().study).missing[0]
     image_only = [row | {"margins": {"image": row["margins"]["image"]}} for row in random_rows(8, 40, step=0.5)]
-    found = prompts.EXPERIMENT.run(reworded(image_only))
+    found = prompts.measure.run(reworded(image_only))
     assert not found.tables
     assert "margins.text" in found.missing[0]
     strangers = [row | {"id": f"other-{row['id']}"} for row in random_rows(8, 40)]
-    assert "no statement" in prompts.EXPERIMENT.run(reworded(strangers)).missing[0]
+    assert "no statement" in prompts.measure.run(reworded(strangers)).missing[0]
 
 
 # Cross-auditor
@@ -219,7 +224,7 @@ def three_models() -> Known:
 
 
 def test_an_auditor_is_a_table_with_the_targets_answers() -> None:
-    found = cross_auditor.measure(three_models().study)
+    found = cross_auditor.measure.run(three_models().study)
     everyone = [{row["id"] for row in rows} for rows in three_models().rows.values()]
     common = set.intersection(*everyone)
     assert len(common) < len(everyone[0])
@@ -245,10 +250,10 @@ def test_self_audit_is_recap_img() -> None:
 
 
 def test_nobody_else_to_audit() -> None:
-    assert "second model" in cross_auditor.EXPERIMENT.run(one(random_rows(1, 40)).study).missing[0]
+    assert "second model" in cross_auditor.measure.run(one(random_rows(1, 40)).study).missing[0]
     shy = two_models().study.settings
     renamed = [s for s in shy if s.data == "whatsup"]
     others = tuple(row.model_copy(update={"id": f"x{row.id}"}) for row in renamed[1].probed.rows)
     apart = replace(renamed[1], probed=MarginTable(others, renamed[1].probed.graph))
     study = replace(two_models().study, settings=(renamed[0], apart))
-    assert "all models" in cross_auditor.EXPERIMENT.run(study).missing[0]
+    assert "all models" in cross_auditor.measure.run(study).missing[0]

@@ -9,25 +9,17 @@ from typing import Any
 
 import pytest
 
-from recap.paper.experiments import (
-    Experiment,
-    Study,
-    bcea_flip,
-    competitive_no,
-    constraint_aware,
-    eligibility,
-    graph_sensitivity,
-    mechanism,
-    paired_gains,
-    prevalence,
-    text_calibration,
-)
+from recap.paper.experiments import Experiment, Study
+from recap.paper.experiments.baselines import bcea_flip, competitive_no, constraint_aware
+from recap.paper.experiments.deployment import eligibility, prevalence
+from recap.paper.experiments.deployment import paired_bootstrap as paired_gains
+from recap.paper.experiments.evidence import graph_sensitivity, mechanism, text_calibration
 from recap.paper.printed import printed
 from tests.paper.experiments.by_loops import Rows, changed, known, one
 from tests.tables import fields, random_rows
 
 EXPERIMENTS = [
-    module.EXPERIMENT
+    module.measure
     for module in (
         mechanism,
         paired_gains,
@@ -102,4 +94,4 @@ def test_a_table_with_nothing_to_rank_gives_figures_without_value(
     assert result.tables or result.missing
     assert all("nan" not in told for told in result.findings)
     if experiment.name in ("mechanism", "text-calibration") and rows is not _all_alike:
-        assert all(math.isnan(n.value) for n in result.tables[0].numbers if n.metric == "hall_auc")
+        assert all(math.isnan(n.value) for n in result.tables[0].numbers if str(n.metric) == "hall_auc")

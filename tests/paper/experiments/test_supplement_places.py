@@ -7,21 +7,13 @@ from functools import cache
 
 import pytest
 
-from recap.paper.experiments import (
-    Experiment,
-    Spent,
-    Study,
-    calibration_size,
-    cross_auditor,
-    curves,
-    depth,
-    full_pool,
-    low_cost,
-    probe_cost,
-    prompts,
-    runtime,
-    staged,
-)
+from recap.paper.experiments import Experiment, Spent, Study
+from recap.paper.experiments.cost import low_cost, probe_cost, runtime, staged
+from recap.paper.experiments.deployment import calibration_size, full_pool
+from recap.paper.experiments.deployment import coverage_curves as curves
+from recap.paper.experiments.evidence import depth_reliability as depth
+from recap.paper.experiments.transfer import cross_auditor
+from recap.paper.experiments.transfer import prompt_robustness as prompts
 from recap.paper.printed import printed
 from tests.paper.experiments.by_loops import known
 from tests.tables import random_rows
@@ -38,7 +30,7 @@ MODULES = (
     curves,
     depth,
 )
-EXPERIMENTS = [module.EXPERIMENT for module in MODULES]
+EXPERIMENTS = [module.measure for module in MODULES]
 MODELS = ("qwen3-vl-8b", "internvl3.5-8b", "llava-1.5-7b")
 OUTSIDE = {"vsr": 0.3, "whatsup": 0.0}
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from recap.paper.experiments.text_calibration import EXPERIMENT
+from recap.paper.experiments.evidence.text_calibration import measure
 from tests.paper.experiments.by_loops import changed, one, pooled, risks, two_models
 from tests.reference import is_hallucination
 from tests.tables import random_rows
@@ -14,7 +14,7 @@ TABLE = "text-calibration-effect"
 
 
 def test_both_pairs_agree_with_loops_and_scikit_learn() -> None:
-    result = EXPERIMENT.run(two_models().study)
+    result = measure.run(two_models().study)
     for s, rows in two_models().settings():
         hallucinated = [is_hallucination(row) for row in rows]
         area = {
@@ -35,7 +35,7 @@ def _silent_without_the_image(row: dict[str, Any]) -> None:
 
 
 def test_a_text_reference_that_says_nothing_changes_nothing() -> None:
-    result = EXPERIMENT.run(one(changed(random_rows(8, 60), _silent_without_the_image)).study)
+    result = measure.run(one(changed(random_rows(8, 60), _silent_without_the_image)).study)
     change = result.number(TABLE, "change.hall_auc", model="model", data="whatsup", method="cal-pair")
     assert change == 0
     assert "raises the pair's Hall-AUC in 0 of 1 setting: 0.0 points." in result.findings[0]

@@ -1,19 +1,57 @@
-"""An experiment: a name, a question, and a function from the study's tables to a result."""
+"""An experiment: its question, the settings and risks it needs, and a function from those settings to a result."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from itertools import product
 
 from recap.errors import RecapError
-from recap.paper.experiments.study import Study
-from recap.report.result import Result
+from recap.evaluation.metrics import FOUR
+from recap.evaluation.protocol import DEPLOYED
+from recap.paper.experiments.sentences import counted, points, span, tally
+from recap.paper.experiments.study import Setting, Spent, Study, allowing, mean_defined
+from recap.policy import CONFIDENCE, IMG
+from recap.report.metrics import Metric
+from recap.report.result import Chart, LackingError, Result, Section, Sheet, Whole
+
+# What an experiment's module is written with.
+__all__ = ["CONTROLLED", "MAIN", "Experiment", "Reads", "Setting", "Spent", "Study", "experiment", "mean_defined"]
+__all__ += ["CONFIDENCE", "DEPLOYED", "FOUR", "IMG", "Metric", "counted", "points", "span", "tally"]
+__all__ += ["Chart", "LackingError", "Result", "Sheet", "Whole"]
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Which models on which benchmarks an experiment is about."""
+
+    inputs: tuple[str, ...]
+    """what of a suite must be probed: primary, controlled, external, further (checkpoints), wrapped (in other
+    wordings), reprobed (some statements once more, with small probe sets alone)"""
+    places: Callable[[Study], Iterable[tuple[str, str]]]
+    """(model, benchmark), whether they were probed or not; an error says what a study of this kind lacks"""
+    several: bool = False
+    """whether it compares models, benchmarks or wordings, which one table cannot have"""
+
+
+def _controlled(study: Study) -> Iterable[tuple[str, str]]:
+    if study.controlled is None:
+        raise LackingError("choice groups: several statements about one pair of which one is true")
+    return product(study.headline, (study.controlled,))
+
+
+MAIN = Reads(("primary",), lambda study: product(study.headline, study.primary))
+CONTROLLED = Reads(("controlled",), _controlled)
+
+
+Measure = Callable[[Study, list[Setting]], Result]
+"""from the study and those of the settings it reads that allow its risks, at least one"""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One of the paper's experiments."""
+    """One of the paper's experiments. Its module has its name."""
 
     name: str
     title: str
@@ -21,15 +59,55 @@ class Experiment:
     """what it asks, in a sentence or two"""
     labels: tuple[str, ...]
     """the paper's tables and figures that it regenerates"""
-    measure: Callable[[Study], Result]
+    measure: Measure
+    reads: Reads
+    risks: tuple[str, ...]
+    """what a setting's table must allow"""
+    optional: tuple[str, ...]
+    """what is shown of the settings that allow it, and named as missing of the others"""
 
     def run(self, study: Study) -> Result:
-        """The result; where the study lacks what it needs, a result that says so."""
+        """The result, and what is missing of it; where the study lacks what it needs, a result that says only that."""
         try:
-            found = self.measure(study)
-        except RecapError as error:
+            places = list(self.reads.places(study))
+        except LackingError as error:
             return Result(missing=(str(error),))
-        return replace(found, findings=tuple(typeset(each) for each in found.findings))
+        present = [s for model, data in places if (s := study.setting(model, data)) is not None]
+        settings, missing = allowing(present, self.risks)
+        absent = study.absent(places)
+        try:
+            result = self.measure(study, settings) if settings else Result()
+        except RecapError as error:
+            result = Result(missing=(str(error),))
+        tables = tuple(table for table in result.tables if table.numbers)
+        partly = (why for name in self.optional for why in allowing(settings, (name,))[1])
+        missing = (*missing, *partly, *result.missing, *absent)
+        if not tables:
+            return Result(missing=missing or ("nothing was probed",))
+        return replace(
+            result, tables=tables, findings=tuple(map(typeset, result.findings)), missing=tuple(dict.fromkeys(missing))
+        )
+
+    def section(self, result: Result) -> Section:
+        """As a report shows it."""
+        return Section(self.name, self.title, self.question, self.labels, result)
+
+
+def experiment(
+    title: str,
+    question: str,
+    labels: tuple[str, ...],
+    reads: Reads = MAIN,
+    risks: tuple[str, ...] = (CONFIDENCE, IMG),
+    optional: tuple[str, ...] = (),
+) -> Callable[[Measure], Experiment]:
+    """Make a module's function the experiment of the module's name."""
+
+    def declare(measure: Measure) -> Experiment:
+        name = measure.__module__.rpartition(".")[2].replace("_", "-")
+        return Experiment(name, title, question, labels, measure, reads, risks, optional)
+
+    return declare
 
 
 def typeset(sentence: str) -> str:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import product
 
 import numpy as np
 
 from recap.arrays import Bools
 from recap.evaluation import metrics
-from recap.paper.experiments.allowing import allowing
-from recap.paper.experiments.study import Setting, Study
+from recap.paper.experiments.experiment import Reads
+from recap.paper.experiments.study import Setting, Study, allowing
 from recap.policy import CONFIDENCE, IMG, SELECTOR, Policy, Scores, calibrate
 from recap.report.result import LackingError
 from recap.statistics import coverage_threshold
 
 
 @dataclass(frozen=True)
-class Source:
-    """RECAP and confidence as the pooled calibration units of the primary benchmarks fix them, one of each a split."""
+class SourcePolicies:
+    """RECAP and confidence as the pooled calibration units of the primary benchmarks fix them, in each split."""
 
     policies: tuple[Policy, ...]
     confident: tuple[float, ...]
@@ -50,27 +51,28 @@ class Source:
         ]
 
 
-def targets(study: Study) -> tuple[list[tuple[Setting, list[Setting]]], tuple[str, ...]]:
-    """The headline models on the external benchmark, each with what it was probed on besides; and what is missing."""
+def _external(study: Study) -> Iterable[tuple[str, str]]:
     if study.external is None:
         raise LackingError("an external benchmark to transfer to")
-    settings, missing = allowing(study.of(study.headline, (study.external,)), CONFIDENCE, IMG)
-    missing += study.absent(study.headline, (study.external,))
-    found: list[tuple[Setting, list[Setting]]] = []
+    return product(study.headline, (study.external,))
+
+
+EXTERNAL = Reads(("primary", "external"), _external, several=True)
+
+
+def targets(study: Study, settings: Sequence[Setting]) -> tuple[list[tuple[Setting, list[Setting]]], tuple[str, ...]]:
+    """Models on the external benchmark, each with what it was probed on besides; and what is missing of that."""
+    transfers: list[tuple[Setting, list[Setting]]] = []
+    missing: tuple[str, ...] = ()
     for target in settings:
-        missing += study.absent((target.model,), study.primary)
-        try:
-            sources, lacking = allowing(study.of((target.model,), study.primary), CONFIDENCE, IMG)
-            found.append((target, sources))
-            missing += lacking
-        except LackingError as error:
-            missing += (str(error),)
-    if not found:
-        raise LackingError("; ".join(dict.fromkeys(missing)))
-    return found, tuple(dict.fromkeys(missing))
+        sources, lacking = allowing(study.of((target.model,), study.primary), (CONFIDENCE, IMG))
+        missing += study.absent(product((target.model,), study.primary)) + lacking
+        if sources:
+            transfers.append((target, sources))
+    return transfers, missing
 
 
-def calibrate_source(sources: Sequence[Setting]) -> Source:
+def calibrate_source(sources: Sequence[Setting]) -> SourcePolicies:
     """The gate, the CDFs and the thresholds on the pooled calibration rows of each split."""
     pool = pooled([s.scores for s in sources])
     coverage, level, graph = sources[0].coverage, sources[0].level, sources[0].table.graph.hash
@@ -80,17 +82,11 @@ def calibrate_source(sources: Sequence[Setting]) -> Source:
         side: Bools = np.concatenate(sides)
         policies.append(calibrate(pool.where(side), coverage, graph=graph, level=level))
         confident.append(coverage_threshold(pool.confidence[side], coverage))
-    return Source(tuple(policies), tuple(confident))
+    return SourcePolicies(tuple(policies), tuple(confident))
 
 
 def pooled(several: Sequence[Scores]) -> Scores:
     """The rows of several benchmarks one after the other. Units of different ones stay apart, whatever their names."""
     starts = np.cumsum([0, *(int(each.units.max()) + 1 for each in several[:-1])])
-    return Scores(
-        confidence=np.concatenate([each.confidence for each in several]),
-        relation=np.concatenate([each.relation for each in several]),
-        covered=np.concatenate([each.covered for each in several]),
-        yes=np.concatenate([each.yes for each in several]),
-        positive=np.concatenate([each.positive for each in several]),
-        units=np.concatenate([each.units + start for each, start in zip(several, starts, strict=True)]),
-    )
+    apart = [replace(each, units=each.units + start) for each, start in zip(several, starts, strict=True)]
+    return Scores(*(np.concatenate([getattr(each, column.name) for each in apart]) for column in fields(Scores)))

@@ -5,21 +5,22 @@ Everything that several experiments need of a setting (its splits, policies, ris
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.evaluation.metrics import measure
+from recap.evaluation.metrics import METRICS, measure
 from recap.evaluation.protocol import DEPLOYED, evaluate
 from recap.evaluation.result import Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows
 from recap.policy import IMG, SELECTOR, Policy, Scores, labelled_rows
+from recap.report.metrics import Metric, percentage
 from recap.report.result import LackingError
 from recap.risks import compute_risk
-from recap.statistics import DRAWS, accept_lowest
+from recap.statistics import DRAWS, accept_lowest, coverage_threshold
 from recap.table import MarginTable
 
 
@@ -108,10 +109,23 @@ class Setting:
         return self.pooled_risk(self.risk(name), rows)
 
     def pooled_risk(self, risk: Floats, rows: Bools | None = None) -> dict[str, float]:
-        """The same for a risk that has no name."""
+        """The same for a risk that has no name. None has a value where there are no such rows."""
         keep = np.ones(len(self.table), dtype=bool) if rows is None else rows
         some = risk[keep]
+        if not len(some):
+            return dict.fromkeys(METRICS, np.nan)
         return measure(some, accept_lowest(some, self.coverage), self.table.yes[keep], self.table.positive[keep])
+
+    def thresholded(self, risk: Floats, side: Bools, rows: Bools | None = None) -> dict[str, float]:
+        """A risk as it would be deployed, on held-out rows (only of `rows`, where some are named): all metrics.
+
+        The calibration rows fix its threshold, the others are judged.
+        """
+        calibration, held = (side, ~side) if rows is None else (side & rows, ~side & rows)
+        if not calibration.any() or not held.any():
+            return dict.fromkeys(METRICS, np.nan)
+        accepted = risk[held] <= coverage_threshold(risk[calibration], self.coverage)
+        return measure(risk[held], accepted, self.table.yes[held], self.table.positive[held])
 
     def held_out(self, name: str) -> Measured:
         """A risk over the splits, inside the graph; `recap` is the deployed policy."""
@@ -120,14 +134,18 @@ class Setting:
 
     def over_splits(self, figure: Callable[[int, Bools], dict[str, float]]) -> dict[str, list[float]]:
         """What a function of (split, its calibration rows) measures, collected over the splits."""
-        found = [figure(seed, side) for seed, side in enumerate(self.sides)]
-        return {metric: [each[metric] for each in found] for metric in found[0]}
+        splits = [figure(seed, side) for seed, side in enumerate(self.sides)]
+        return {metric: [each[metric] for each in splits] for metric in splits[0]}
 
     def need(self, *names: str) -> None:
         """Say which risk this table does not allow, and why."""
         for name in names:
             if name in self.evaluation.withheld:
                 raise LackingError(f"{self.model} on {self.data}: {name}: {self.evaluation.withheld[name]}")
+
+    def allows(self, name: str) -> bool:
+        """Whether the table has what this risk needs."""
+        return name not in self.evaluation.withheld
 
     @cached_property
     def families(self) -> dict[str, Bools]:
@@ -172,30 +190,47 @@ class Study:
         """This model on this benchmark, if it was probed."""
         return next((s for s in self.settings if (s.model, s.data) == (model, data)), None)
 
+    @property
+    def percent(self) -> str:
+        """The coverage that the settings aim at, for a sentence: 80 %."""
+        return f"{percentage(self.settings[0].coverage)} %"
+
+    def heading(self, name: str) -> str:
+        """A metric at that coverage, for a sentence: Acc@80."""
+        return Metric.at(self.settings[0].coverage, name).heading
+
     def main(self) -> list[Setting]:
         """The headline models on the primary benchmarks."""
         return self.of(self.headline, self.primary)
 
-    def on_controlled(self) -> list[Setting]:
-        """The headline models on the benchmark with choice groups."""
-        if self.controlled is None:
-            raise LackingError("choice groups: several statements about one pair of which one is true")
-        return self.of(self.headline, (self.controlled,))
-
     def of(self, models: Sequence[str], data: Sequence[str]) -> list[Setting]:
-        """What there is of these, models first. Nothing at all is an error that says why."""
-        found = [s for model in models for name in data if (s := self.setting(model, name)) is not None]
-        if not found:
-            wanted = [(model, name) for model in models for name in data]
-            why = [f"{self.title(m)} on {self.title(d)}: {self.lacking.get((m, d), 'not probed')}" for m, d in wanted]
-            raise LackingError("; ".join(why) or "nothing was probed")
-        return found
+        """What there is of these, models first."""
+        return [s for model in models for name in data if (s := self.setting(model, name)) is not None]
 
-    def absent(self, models: Sequence[str], data: Sequence[str]) -> tuple[str, ...]:
-        """A sentence for each of these settings that is not here."""
+    def absent(self, places: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+        """A sentence for each of these models and benchmarks that is not here."""
         return tuple(
             f"{self.title(model)} on {self.title(name)}: {self.lacking.get((model, name), 'not probed')}"
-            for model in models
-            for name in data
+            for model, name in places
             if self.setting(model, name) is None
         )
+
+
+def allowing(settings: Iterable[Setting], risks: Sequence[str]) -> tuple[list[Setting], tuple[str, ...]]:
+    """The settings whose tables allow these risks, and why each of the others does not."""
+    allowed: list[Setting] = []
+    reasons: list[str] = []
+    for s in settings:
+        try:
+            s.need(*risks)
+        except LackingError as error:
+            reasons.append(str(error))
+        else:
+            allowed.append(s)
+    return allowed, tuple(reasons)
+
+
+def mean_defined(values: Sequence[float]) -> float:
+    """The mean over the splits in which there is a value; NaN where there is none."""
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else np.nan

@@ -1,0 +1,1 @@
+"""Other risks that claim to do the same."""

@@ -1,0 +1,1 @@
+"""What probing costs, in calls and in time."""

@@ -1,0 +1,128 @@
+"""How many labelled units calibration needs: eligibility over nested budgets (Table calibration-size)."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recap.arrays import Bools
+from recap.errors import RecapError
+from recap.paper.experiments.experiment import DEPLOYED, Chart, Metric, Result, Setting, Sheet, Study, Whole, experiment
+from recap.policy import SELECTOR, Policy, calibrate
+from recap.report.charts import Line, line_chart
+from recap.table import MarginTable
+
+BUDGETS = (1, 2, 5, 10, 20)
+"""percent of all units; the last is a split's whole calibration side"""
+
+
+@experiment(
+    "Calibration size",
+    "How many labelled units does the gate need, and how well does a threshold from few of them carry over?",
+    ("calibration-size", "text:calibration-size"),
+)
+def measure(study: Study, settings: list[Setting]) -> Result:
+    """How often the gate keeps the veto, and how well the threshold carries over, at each budget."""
+    sheet = Sheet(
+        "calibration-size",
+        "How often the gate keeps the veto, by labelled units",
+        "Share of the splits. Each budget is a share of all units, taken from the front of a split's calibration units "
+        "in the order of their hashes, so that smaller budgets lie within larger ones; at least two units.",
+    )
+    own = Sheet(
+        "own:calibration-size",
+        "Held-out coverage, by labelled units",
+        "Mean ± standard deviation over the splits of the coverage that each budget's policy reaches on the split's "
+        "held-out rows.",
+    )
+    text = Sheet(
+        "text:calibration-size",
+        "How far the coverage reached spreads",
+        "The least and the largest standard deviation over the splits of the held-out coverage, among the settings.",
+    )
+    spreads: dict[int, list[float]] = {budget: [] for budget in BUDGETS}
+    lines: list[Line] = []
+    findings: list[str] = []
+    for s in settings:
+        eligible, coverage = by_budget(s)
+        for budget in BUDGETS:
+            sheet.put(s, SELECTOR, {"eligible": eligible[budget]}, subset=f"cal{budget}")
+            own.spread(s, DEPLOYED, {"coverage": coverage[budget]}, subset=f"cal{budget}")
+            spreads[budget].append((own.numbers[-1].spread or 0.0) / 100)
+        lines.append(Line(study.name(s), [100 * eligible[b] for b in BUDGETS]))
+        findings.append(finding(study.name(s), eligible, coverage))
+    for budget in (BUDGETS[0], BUDGETS[-1]):
+        metric = Metric("coverage_sd", f"cal{budget}")
+        text.extremes(Whole(settings[0].coverage), DEPLOYED, metric, spreads[budget])
+    steps = [f"{budget} %" for budget in BUDGETS]
+    chart = Chart(
+        "calibration-size",
+        "Eligibility of the veto over calibration budgets",
+        line_chart(steps, lines, "splits that keep the veto, %", low=0, high=100),
+        "Budgets are shares of all units.",
+    )
+    return Result((sheet.table, text.table, own.table), tuple(findings), (chart,))
+
+
+def by_budget(s: Setting) -> tuple[dict[int, float], dict[int, list[float]]]:
+    """For each budget, the share of splits that keep the veto, and every split's held-out coverage."""
+    kept: dict[int, list[bool]] = {budget: [] for budget in BUDGETS}
+    coverage: dict[int, list[float]] = {budget: [] for budget in BUDGETS}
+    for seed, side in enumerate(s.sides):
+        rank = unit_ranks(s.table, side, seed)
+        held = s.scores.where(~side)
+        for budget in BUDGETS:
+            rows = rank < units_of(budget, s.table)
+            policy = s.policies[seed] if budget == BUDGETS[-1] else fitted(s, rows)
+            kept[budget].append(policy is not None and policy.mode == SELECTOR)
+            coverage[budget].append(math.nan if policy is None else float(policy.apply(held).accepted.mean()))
+    return {budget: float(np.mean(kept[budget])) for budget in BUDGETS}, coverage
+
+
+def unit_ranks(table: MarginTable, side: Bools, seed: int) -> NDArray[np.intp]:
+    """The place of each row's unit among the split's calibration units; beyond all places for held-out rows."""
+    names = [row.unit for row in table.rows]
+    calibrating = {name for name, chosen in zip(names, side, strict=True) if chosen}
+    ordered = sorted(calibrating, key=lambda name: (_hash(seed, name), name))
+    place = {name: i for i, name in enumerate(ordered)}
+    return np.array([place.get(name, len(names)) for name in names], dtype=np.intp)
+
+
+def _hash(seed: int, unit: str) -> str:
+    return hashlib.md5(f"{seed}{unit}".encode(), usedforsecurity=False).hexdigest()
+
+
+def units_of(budget: int, table: MarginTable) -> int:
+    """How many units a budget allows: the bootstrap needs two."""
+    return max(2, round(budget / 100 * len(np.unique(table.units))))
+
+
+def fitted(s: Setting, rows: Bools) -> Policy | None:
+    """The policy that these rows give; None where they cannot calibrate one."""
+    try:
+        return calibrate(s.scores.where(rows), s.coverage, graph=s.table.graph.hash, level=s.level)
+    except RecapError:
+        return None
+
+
+def finding(name: str, eligible: dict[int, float], coverage: dict[int, list[float]]) -> str:
+    """Whether the mode depends on the budget, and what the budget does for coverage."""
+    least, most = BUDGETS[0], BUDGETS[-1]
+    shares = [f"{100 * eligible[b]:.0f}" for b in BUDGETS]
+    mode = (
+        f"the gate keeps the veto in {shares[0]} % of the splits at every budget"
+        if len(set(shares)) == 1
+        else f"the gate keeps the veto in {', '.join(shares)} % of the splits with {', '.join(map(str, BUDGETS))} % of "
+        "the units"
+    )
+    spreads = {b: float(np.nanstd(coverage[b])) for b in (least, most) if not np.isnan(coverage[b]).all()}
+    moved = (
+        f" Held-out coverage spreads by {100 * spreads[least]:.1f} points at {least} % and by "
+        f"{100 * spreads[most]:.1f} at {most} %."
+        if len(spreads) == 2
+        else ""
+    )
+    return f"{name}: {mode}.{moved}"

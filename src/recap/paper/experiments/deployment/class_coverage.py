@@ -1,0 +1,53 @@
+"""Whom one threshold covers: true and false statements at the same global coverage (supplement, text)."""
+
+from __future__ import annotations
+
+import math
+
+from recap.paper.experiments.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, Whole, experiment
+
+LABELS = {"coverage_yes": "true", "coverage_no": "false"}
+SMALL = 2.1
+"""points that the paper's ten quiet cells stay within"""
+
+
+@experiment(
+    "Coverage of each label",
+    "One threshold serves true and false statements: does RECAP reach its H-FPR by accepting fewer of one label?",
+    ("text:class-coverage",),
+)
+def measure(study: Study, settings: list[Setting]) -> Result:
+    """The share accepted among true and among false statements, and what the policy changes in it."""
+    sheet = Sheet(
+        "text:class-coverage",
+        "Acceptance among true and among false statements",
+        f"Pooled over all units at exact {study.percent} coverage, one threshold for both labels; "
+        "RECAP in the mode that most splits chose. Percent.",
+    )
+    changes: dict[str, float] = {}
+    for s in settings:
+        before, after = (s.pooled(method) for method in (CONFIDENCE, DEPLOYED))
+        sheet.put(s, CONFIDENCE, before, LABELS)
+        sheet.put(s, DEPLOYED, after, LABELS)
+        change = {name: after[name] - before[name] for name in LABELS}
+        sheet.put(s, DEPLOYED, change, difference="change")
+        for name, label in LABELS.items():
+            if not math.isnan(change[name]):
+                changes[f"{label} statements of {study.name(s)}"] = 100 * change[name]
+    sheet.put(Whole(settings[0].coverage), DEPLOYED, {"cells": len(changes), "quiet_cells": len(quiet(changes))})
+    return Result((sheet.table,), _findings(changes))
+
+
+def quiet(changes: dict[str, float]) -> list[str]:
+    """The cells that change no more than the paper's ten quiet ones, which it counts by what it prints: one decimal."""
+    return [cell for cell, change in changes.items() if round(abs(change), 1) <= SMALL]
+
+
+def _findings(changes: dict[str, float]) -> tuple[str, ...]:
+    if not changes:
+        return ()
+    small, where = len(quiet(changes)), max(changes, key=lambda cell: abs(changes[cell]))
+    return (
+        f"From confidence to the deployed policy, {small} of {len(changes)} model–data–label cells change their "
+        f"coverage by at most {SMALL} points; the largest change is {changes[where]:+.1f} points, for {where}.",
+    )

@@ -1,0 +1,1 @@
+"""What the relation evidence is made of, and where it can be trusted."""

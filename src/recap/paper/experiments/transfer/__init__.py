@@ -1,0 +1,1 @@
+"""Policies and evidence carried over to other families, benchmarks, wordings and models."""
