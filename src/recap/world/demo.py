@@ -24,7 +24,7 @@ from recap.models.load import load_model, require_local
 from recap.paper.collect import Watch, some_units
 from recap.paper.examples import card_of
 from recap.paper.experiments import Setting
-from recap.paper.experiments.curves import banded, held_out_curves
+from recap.paper.experiments.deployment.coverage_curves import banded, held_out_curves
 from recap.policy import Policy, calibrate_table, decide, save_policy
 from recap.probes import question
 from recap.probing import LocalEngine
