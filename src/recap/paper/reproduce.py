@@ -102,17 +102,17 @@ def reproduce(
         results = run_all(collection.study, experiments, lambda number: done(number, len(experiments)))
     command = ["recap reproduce", *(["--suite", suite] if suite != "world" else []), *(["--quick"] if quick else [])]
     command += ["--only", *(each.name for each in experiments)] if only else []
-    told = provenance(collection.study, collection)
-    told |= {f"Note {number}": note for number, note in enumerate(collection.notes, start=1)}
+    facts = provenance(collection.study, collection)
+    facts |= {f"Note {number}": note for number, note in enumerate(collection.notes, start=1)}
     if quick:
-        told["Quick run"] = "a part of the data; intervals are wider than those of a complete run"
+        facts["Quick run"] = "a part of the data; intervals are wider than those of a complete run"
     report = Report(
         title=f"RECAP: the paper's evaluation on {chosen_suite.about.split(':')[0]}",
         suite=suite,
         command=" ".join(command),
         date=today(),
         sections=[each.section(result) for each, result in results],
-        provenance=told,
+        provenance=facts,
         examples=example_cards(collection.study, root),
         titles=collection.study.titles,
         printed=beside if chosen_suite is PAPER else lambda _: None,
@@ -179,21 +179,21 @@ def run_all(
 
 def provenance(study: Study, collection: Collection | None = None) -> dict[str, str]:
     """Models, data, versions and seeds, as a reader of the report should know them."""
-    told: dict[str, str] = {}
+    facts: dict[str, str] = {}
     models = list(dict.fromkeys(s.model for s in study.settings))
     for model in models:
-        told[f"Model {study.title(model)}"] = collection.identities.get(model, model) if collection else model
+        facts[f"Model {study.title(model)}"] = collection.identities.get(model, model) if collection else model
     for data in dict.fromkeys(s.data for s in study.settings):
         s = next(each for each in study.settings if each.data == data)
         inside, units = len(s.table), len(np.unique(s.table.units))
         outside = f"; {len(s.everything) - inside:,} more outside it" if len(s.everything) > inside else ""
-        told[f"Data {study.title(data)}"] = f"{inside:,} statements inside the graph in {units:,} units{outside}"
+        facts[f"Data {study.title(data)}"] = f"{inside:,} statements inside the graph in {units:,} units{outside}"
     first = study.settings[0]
-    told["Splits"] = f"{first.splits}, seeds 0 to {first.splits - 1}; a fifth of the units calibrates"
-    told["Bootstrap"] = f"{first.draws:,} draws of whole units, seed {SEED}"
-    told["Relation graph"] = first.probed.graph.hash
-    told["Versions"] = ", ".join([f"recap {recap.__version__}", f"Python {platform.python_version()}", *_libraries()])
-    return told
+    facts["Splits"] = f"{first.splits}, seeds 0 to {first.splits - 1}; a fifth of the units calibrates"
+    facts["Bootstrap"] = f"{first.draws:,} draws of whole units, seed {SEED}"
+    facts["Relation graph"] = first.probed.graph.hash
+    facts["Versions"] = ", ".join([f"recap {recap.__version__}", f"Python {platform.python_version()}", *_libraries()])
+    return facts
 
 
 def today() -> str:
