@@ -95,16 +95,18 @@ class Experiment:
 
 def experiment(
     title: str,
-    question: str,
-    labels: tuple[str, ...],
+    *labels: str,
     reads: Reads = MAIN,
     risks: tuple[str, ...] = (CONFIDENCE, IMG),
     optional: tuple[str, ...] = (),
 ) -> Callable[[Measure], Experiment]:
-    """Make a module's function the experiment of the module's name."""
+    """Make a module's function the experiment of the module's name; its docstring is the question."""
 
     def declare(measure: Measure) -> Experiment:
-        name = measure.__module__.rpartition(".")[2].replace("_", "-")
+        name, question = (
+            measure.__module__.rpartition(".")[2].replace("_", "-"),
+            " ".join((measure.__doc__ or "").split()),
+        )
         return Experiment(name, title, question, labels, measure, reads, risks, optional)
 
     return declare

@@ -17,15 +17,10 @@ METHODS = {CONFIDENCE: "confidence", FLIP: "BCEA-Flip", IMG: "RECAP-Img", DEPLOY
 METRICS = ("coverage", "acc", "hfpr", "hall_auc")
 
 
-@experiment(
-    "BCEA's horizontal flip",
-    "On left/right statements, does mirroring the image tell wrong answers from right ones better than asking for the "
-    "contradiction?",
-    ("bcea-flip",),
-    risks=(CONFIDENCE, IMG, FLIP),
-)
+@experiment("BCEA's horizontal flip", "bcea-flip", risks=(CONFIDENCE, IMG, FLIP))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The held-out protocol on left/right rows alone: thresholds, CDFs and the gate see no other family."""
+    """On left/right statements, does mirroring the image tell wrong answers from right ones better than asking for the
+    contradiction?"""
     sheet = Sheet(
         "bcea-flip",
         "What mirroring the image says of left and right",

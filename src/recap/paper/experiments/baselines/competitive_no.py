@@ -21,14 +21,10 @@ def _every_model(study: Study) -> Iterable[tuple[str, str]]:
 
 
 @experiment(
-    'A competitive "no"',
-    'Should a "no" need a contradiction that is stronger than the claim itself, where the model affirms both?',
-    (COMPETITIVE, TEXT),
-    reads=Reads(("primary", "further"), _every_model),
-    risks=(IMG, COMPETITIVE),
+    'A competitive "no"', COMPETITIVE, TEXT, reads=Reads(("primary", "further"), _every_model), risks=(IMG, COMPETITIVE)
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """What the competitive "no" changes on held-out units, and how RECAP-Img treats jointly positive "no" answers."""
+    """Should a "no" need a contradiction that is stronger than the claim itself, where the model affirms both?"""
     sheet = Sheet(
         COMPETITIVE,
         'A competitive "no" instead of RECAP-Img\'s',

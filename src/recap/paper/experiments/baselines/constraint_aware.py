@@ -20,14 +20,14 @@ METHODS = (CONFIDENCE, *OTHERS, BIDIRECTIONAL, COMBINED, IMG)
 
 @experiment(
     "Constraint-aware prompting",
-    "Does a prompt that makes the model check the relation both ways, or through a third object, tell which of its "
-    "direct answers to reject?",
-    ("constraint-aware-risk", "text:constraint-aware"),
+    "constraint-aware-risk",
+    "text:constraint-aware",
     risks=(CONFIDENCE, IMG, *PROMPTS),
     optional=OTHERS,
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The constrained risks beside the others, and how often the constrained answer differs from the audited one."""
+    """Does a prompt that makes the model check the relation both ways, or through a third object, tell which of its
+    direct answers to reject?"""
     sheet = Sheet(
         "constraint-aware-risk",
         "Constraint-aware prompts as a rejection risk",

@@ -22,14 +22,13 @@ VARIANTS = ("confidence", "prompt-sc", "anti-delta", "recap-img", "recap-cal", "
 
 @experiment(
     "Low-cost equivalence",
-    "Does a risk stay the same when only the probes it needs are asked?",
-    ("text:low-cost",),
+    "text:low-cost",
     reads=Reads(("primary", "reprobed"), MAIN.places),
     risks=(),
     optional=VARIANTS,
 )
 def measure(_: Study, settings: list[Setting]) -> Result:
-    """Each variant on rows that hold only what it declares, and on rows that were asked no more, against all."""
+    """Does a risk stay the same when only the probes it needs are asked?"""
     sheet = Sheet(
         "text:low-cost",
         "Required probes against all probes",

@@ -21,15 +21,9 @@ def _once(study: Study) -> Iterable[tuple[str, str]]:
     return [(m, data) for data in study.primary for m in study.headline if first.get(data, m) == m]
 
 
-@experiment(
-    "Probe cost",
-    "How many likelihood calls does each risk need per statement?",
-    ("supp-probe-cost",),
-    reads=Reads(("primary",), _once),
-    risks=(),
-)
+@experiment("Probe cost", "supp-probe-cost", reads=Reads(("primary",), _once), risks=())
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Mean calls per statement inside the graph, by benchmark: they depend on the statements, not on the model."""
+    """How many likelihood calls does each risk need per statement?"""
     printed = Sheet(
         "supp-probe-cost",
         "Likelihood calls per statement",

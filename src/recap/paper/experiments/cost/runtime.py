@@ -11,14 +11,9 @@ from recap.probes import diagnostic_probes
 METHOD = "recap-vcd"
 
 
-@experiment(
-    "Runtime",
-    "How long does it take to ask everything that the diagnostics need?",
-    ("runtime-summary",),
-    risks=(),
-)
+@experiment("Runtime", "runtime-summary", risks=())
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Probes in the paper's counting and in ours; minutes where the margins were probed for this report."""
+    """How long does it take to ask everything that the diagnostics need?"""
     sheet = Sheet(
         "runtime-summary",
         "Probes and wall-clock time",

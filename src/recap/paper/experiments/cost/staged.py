@@ -15,13 +15,9 @@ from recap.statistics import accept_lowest, accepted_count, accuracy, ascending,
 METHOD = "recap-staged"
 
 
-@experiment(
-    "Confidence-first staging",
-    "What does it cost to probe only those answers that confidence does not accept at once?",
-    ("staged-cost",),
-)
+@experiment("Confidence-first staging", "staged-cost")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Calls, accuracy and H-FPR of full RECAP-Img and of the staged variant: pooled, then over the splits."""
+    """What does it cost to probe only those answers that confidence does not accept at once?"""
     sheet = Sheet(
         "staged-cost",
         "RECAP-Img on every statement, or on what confidence leaves open",

@@ -19,13 +19,9 @@ BUDGETS = (1, 2, 5, 10, 20)
 """percent of all units; the last is a split's whole calibration side"""
 
 
-@experiment(
-    "Calibration size",
-    "How many labelled units does the gate need, and how well does a threshold from few of them carry over?",
-    ("calibration-size", "text:calibration-size"),
-)
+@experiment("Calibration size", "calibration-size", "text:calibration-size")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """How often the gate keeps the veto, and how well the threshold carries over, at each budget."""
+    """How many labelled units does the gate need, and how well does a threshold from few of them carry over?"""
     sheet = Sheet(
         "calibration-size",
         "How often the gate keeps the veto, by labelled units",

@@ -11,13 +11,9 @@ SMALL = 2.1
 """points that the paper's ten quiet cells stay within"""
 
 
-@experiment(
-    "Coverage of each label",
-    "One threshold serves true and false statements: does RECAP reach its H-FPR by accepting fewer of one label?",
-    ("text:class-coverage",),
-)
+@experiment("Coverage of each label", "text:class-coverage")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The share accepted among true and among false statements, and what the policy changes in it."""
+    """One threshold serves true and false statements: does RECAP reach its H-FPR by accepting fewer of one label?"""
     sheet = Sheet(
         "text:class-coverage",
         "Acceptance among true and among false statements",

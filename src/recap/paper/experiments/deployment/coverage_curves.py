@@ -30,14 +30,9 @@ class Frontier:
     hfpr: Floats
 
 
-@experiment(
-    "Coverage curves",
-    "Does the order of the risks depend on how many answers are accepted?",
-    ("supp-coverage-frontier",),
-    optional=(VCD,),
-)
+@experiment("Coverage curves", "supp-coverage-frontier", optional=(VCD,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Curves over the splits, and pooled figures around the operating point."""
+    """Does the order of the risks depend on how many answers are accepted?"""
     sheet = Sheet(
         "supp-coverage-frontier",
         "Accuracy and H-FPR over coverage",

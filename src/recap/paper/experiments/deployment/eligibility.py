@@ -17,14 +17,10 @@ LEVELS = (0.9, SHOWN, 0.99)
 CHANGES = ("acc", "hfpr")
 
 
-@experiment(
-    "Sensitivity of the gate",
-    "Would another confidence level, or simply taking the mode that does better on the calibration rows, have chosen "
-    "differently, and what would it have changed?",
-    ("text:eligibility",),
-)
+@experiment("Sensitivity of the gate", "text:eligibility")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Eligible splits at three levels; the splits in which utility agrees with the gate; what it changes held out."""
+    """Would another confidence level, or simply taking the mode that does better on the calibration rows, have chosen
+    differently, and what would it have changed?"""
     sheet = Sheet(
         "text:eligibility",
         "The gate at other levels, and a mode chosen by utility",

@@ -21,14 +21,9 @@ def _wider(study: Study) -> Iterable[tuple[str, str]]:
     return product(study.headline, wider or study.primary)
 
 
-@experiment(
-    "Full pool with fallback",
-    "Does RECAP still help when statements outside the graph are audited too, by confidence alone?",
-    ("full-vsr-fallback", "text:full-pool"),
-    reads=Reads(("primary",), _wider),
-)
+@experiment("Full pool with fallback", "full-vsr-fallback", "text:full-pool", reads=Reads(("primary",), _wider))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Every primary benchmark that has statements outside the graph, all of its statements in one pool."""
+    """Does RECAP still help when statements outside the graph are audited too, by confidence alone?"""
     sheet = Sheet(
         "full-vsr-fallback",
         "All statements: confidence against RECAP with confidence outside the graph",

@@ -14,15 +14,10 @@ HEADLINE = ("hfpr", "hall_auc")
 """what the findings speak of"""
 
 
-@experiment(
-    "Main results",
-    "Does deployed RECAP reject wrong answers better than plain confidence and than visual contrast, on units that "
-    "calibration has not seen?",
-    ("main-results", "text:main-results"),
-    optional=(CONTRAST,),
-)
+@experiment("Main results", "main-results", "text:main-results", optional=(CONTRAST,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Means over the splits, how often the gate chose each mode, and what RECAP changed."""
+    """Does deployed RECAP reject wrong answers better than plain confidence and than visual contrast, on units that
+    calibration has not seen?"""
     sheet = Sheet(
         "main-results",
         "Confidence, visual contrast and deployed RECAP",

@@ -12,13 +12,14 @@ CONTRAST = "vcd-contrast"
 
 @experiment(
     "A newer architecture",
-    "Does the fixed policy carry over, unchanged, to a checkpoint that had no part in its design?",
-    ("onevision-main", "onevision-supp", "text:onevision"),
+    "onevision-main",
+    "onevision-supp",
+    "text:onevision",
     reads=NEWER,
     risks=(CONFIDENCE, IMG, CONTRAST),
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Confidence, visual contrast and RECAP on held-out units, and pooled gains with their paired intervals."""
+    """Does the fixed policy carry over, unchanged, to a checkpoint that had no part in its design?"""
     about = held_out(settings)
     main = Sheet("onevision-main", "The deployment protocol on a further checkpoint", about)
     supp = Sheet("onevision-supp", "The same with RECAP-Img, and error AUROC", about)

@@ -19,14 +19,10 @@ HEADLINE = ("hfpr", "hall_auc")
 """the two that the main paper prints"""
 
 
-@experiment(
-    "Statistical reliability",
-    "Is what RECAP gains over confidence more than chance, when whole images or choice groups are resampled, and does "
-    "it hold over all coverages?",
-    ("bootstrap-main", "paired-bootstrap-gains", "supp-aurc"),
-)
+@experiment("Statistical reliability", "bootstrap-main", "paired-bootstrap-gains", "supp-aurc")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The paired intervals of the mode that the gate chose in most splits, and what it errs over all coverages."""
+    """Is what RECAP gains over confidence more than chance, when whole images or choice groups are resampled, and does
+    it hold over all coverages?"""
     about = (
         f"Gains of the mode that the gate chose in most splits over confidence, pooled at exact {study.percent} "
         "coverage, with 95 % percentile intervals; whole units are resampled, and both risks see the same draws. "

@@ -7,13 +7,9 @@ from recap.paper.experiments.sentences import span, tally
 from recap.statistics import hallucinations
 
 
-@experiment(
-    "Prevalence and precision",
-    "How much of the ranking is owed to how common false assertions are?",
-    ("prevalence-auprc",),
-)
+@experiment("Prevalence and precision", "prevalence-auprc")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Average precision of confidence and of the mode that the gate chose in most splits."""
+    """How much of the ranking is owed to how common false assertions are?"""
     sheet = Sheet(
         "prevalence-auprc",
         "False assertions and average precision",

@@ -11,14 +11,9 @@ from recap.paper.experiments.further import SELECTIVE, SMALLER, STAND_IN, held_o
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 
 
-@experiment(
-    "A smaller model",
-    "Do both modes of RECAP, and the gate between them, still help a smaller checkpoint?",
-    ("qwen2b-scale-supp", "text:qwen2b"),
-    reads=SMALLER,
-)
+@experiment("A smaller model", "qwen2b-scale-supp", "text:qwen2b", reads=SMALLER)
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Confidence and both modes of RECAP pooled, what was deployed, and the same modes on held-out units."""
+    """Do both modes of RECAP, and the gate between them, still help a smaller checkpoint?"""
     table = Sheet(
         "qwen2b-scale-supp",
         "Both modes on a smaller model",

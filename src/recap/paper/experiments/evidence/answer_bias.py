@@ -10,15 +10,10 @@ from recap.paper.experiments.experiment import CONTROLLED, Metric, Reads, Result
 from recap.policy import CONFIDENCE, IMG
 
 
-@experiment(
-    "Answer bias",
-    "Does RECAP trade false assertions for missed ones, or punish every yes, or does it tell right from wrong among "
-    "equal answers?",
-    ("answer-bias-main", "text:answer-bias"),
-    reads=Reads(("primary",), CONTROLLED.places),
-)
+@experiment("Answer bias", "answer-bias-main", "text:answer-bias", reads=Reads(("primary",), CONTROLLED.places))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The controls on the benchmark with choice groups, and the direct answers themselves everywhere."""
+    """Does RECAP trade false assertions for missed ones, or punish every yes, or does it tell right from wrong among
+    equal answers?"""
     sheet = Sheet(
         "answer-bias-main",
         "Which errors are left, and ranking within a fixed answer",

@@ -29,16 +29,10 @@ Score = Callable[[Bools], Floats]
 """from the groups that calibrate to a score of every row"""
 
 
-@experiment(
-    "Choosing among relations",
-    "Of several relations offered for one pair, which score puts the true one first: the direct margin, its lift over "
-    "the text, or competition along the fixed or the validated edges?",
-    (TABLE, TEXT),
-    reads=CONTROLLED,
-    risks=(CONFIDENCE,),
-)
+@experiment("Choosing among relations", TABLE, TEXT, reads=CONTROLLED, risks=(CONFIDENCE,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Accuracy, mean reciprocal rank and top-2 recall of four scores, and what the image margin misses."""
+    """Of several relations offered for one pair, which score puts the true one first: the direct margin, its lift over
+    the text, or competition along the fixed or the validated edges?"""
     pairs, missing = grouped(study, settings)
     table = Sheet(
         TABLE,

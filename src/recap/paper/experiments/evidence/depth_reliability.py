@@ -19,13 +19,9 @@ FEW = 10
 """A share of fewer accepted negatives than this is not worth a sentence."""
 
 
-@experiment(
-    "Depth reliability",
-    "Can it be told from the margins where depth edges are to be trusted?",
-    ("supp-depth-reliability", "text:depth-reliability"),
-)
+@experiment("Depth reliability", "supp-depth-reliability", "text:depth-reliability")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Depth statements alone: confidence, the graph's risk, and the graph's risk only where its pair is decided."""
+    """Can it be told from the margins where depth edges are to be trusted?"""
     sheet = Sheet(
         "supp-depth-reliability",
         "Depth statements: confidence, fixed graph, reliability gate",

@@ -20,16 +20,10 @@ NAMES = {
 CLEAN = ("claim_only", "anti_only")
 
 
-@experiment(
-    "Evidence regimes",
-    "Do equal answers rest on different evidence: is the direct answer wrong more often where the picture lifts claim "
-    "and contradiction together than where it lifts one alone?",
-    ("text:evidence-quadrants",),
-    reads=CONTROLLED,
-    risks=("recap-cal",),
-)
+@experiment("Evidence regimes", "text:evidence-quadrants", reads=CONTROLLED, risks=("recap-cal",))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Share and error rate of the four regimes for each model, in figures and as a picture."""
+    """Do equal answers rest on different evidence: is the direct answer wrong more often where the picture lifts claim
+    and contradiction together than where it lifts one alone?"""
     about = (
         "All rows inside the graph by the signs of Δ, what the picture adds to the margin of the claim and of its "
         "strongest contradiction: above zero is a lift, zero is none. Percent."

@@ -8,13 +8,9 @@ from recap.paper.experiments.experiment import DEPLOYED, Result, Setting, Sheet,
 from recap.policy import CONFIDENCE, IMG
 
 
-@experiment(
-    "Relation families",
-    "In which relation families does a contradiction tell what confidence does not?",
-    ("text:family-breakdown",),
-)
+@experiment("Relation families", "text:family-breakdown")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """All metrics of confidence, RECAP-Img and the policy's mode, family by family."""
+    """In which relation families does a contradiction tell what confidence does not?"""
     sheet = Sheet(
         "text:family-breakdown",
         "Each relation family by itself",

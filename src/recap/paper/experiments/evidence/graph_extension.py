@@ -38,16 +38,10 @@ class Audited:
         return {name: self.metrics[name] for name in FOUR} | {"edges": self.edges, "edges_outside": self.outside}
 
 
-@experiment(
-    "Edges learned from the options",
-    "Where several relations are offered for one pair, do edges between them that calibration validates audit yes/no "
-    "answers better than the manual graph's alone?",
-    ("text:graph-extension",),
-    reads=CONTROLLED,
-    risks=(CONFIDENCE,),
-)
+@experiment("Edges learned from the options", "text:graph-extension", reads=CONTROLLED, risks=(CONFIDENCE,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The manual graph's edges among the options against those that calibration groups validate."""
+    """Where several relations are offered for one pair, do edges between them that calibration validates audit yes/no
+    answers better than the manual graph's alone?"""
     pairs, missing = grouped(study, settings)
     how = (
         "Statements of choice groups, each audited on direct image margins against the options that an edge names; an "

@@ -11,15 +11,9 @@ from recap.risks.equations import claim_contradiction_risk
 CLAIM, CLAIM_ANTI, CAL = "claim-delta", "cal-claim-anti", "recap-cal"
 
 
-@experiment(
-    "Sensitivity to graph edges",
-    "On image-minus-text lifts, what is left of the ranking when the contradiction and support edges are removed?",
-    ("supp-graph-sensitivity",),
-    reads=CONTROLLED,
-    risks=(CONFIDENCE, CLAIM, CAL),
-)
+@experiment("Sensitivity to graph edges", "supp-graph-sensitivity", reads=CONTROLLED, risks=(CONFIDENCE, CLAIM, CAL))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The claim's lift alone, with its contradictions, and with the support edge too: RECAP-Cal."""
+    """On image-minus-text lifts, what is left of the ranking when the contradiction and support edges are removed?"""
     sheet = Sheet(
         "supp-graph-sensitivity",
         "The calibrated channel without its edges",

@@ -17,15 +17,10 @@ STEPS = {
 """each risk and what it adds to the one before it"""
 
 
-@experiment(
-    "Mechanism",
-    "Which part of the relation evidence does the work: the claim, its contradiction, conditioning on the answer, or "
-    "support?",
-    ("mechanism-main",),
-    risks=tuple(STEPS),
-)
+@experiment("Mechanism", "mechanism-main", risks=tuple(STEPS))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Hall-AUC of the claim alone, of the pair, of the answer-conditioned pair and of RECAP-Img, on the same rows."""
+    """Which part of the relation evidence does the work: the claim, its contradiction, conditioning on the answer, or
+    support?"""
     sheet = Sheet(
         "mechanism-main",
         "From confidence to relation evidence, one step at a time",

@@ -24,14 +24,9 @@ PLAIN: Weights = (1.0, 1.0)
 """RECAP-Cal as it is"""
 
 
-@experiment(
-    "Calibrated weights",
-    "Would RECAP-Cal rank false assertions better if calibration chose how much contradiction and support count?",
-    ("text:weight-calibration",),
-    risks=(FIXED,),
-)
+@experiment("Calibrated weights", "text:weight-calibration", risks=(FIXED,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """RECAP-Cal as it is and with weights from each split's calibration units, on the held-out ones."""
+    """Would RECAP-Cal rank false assertions better if calibration chose how much contradiction and support count?"""
     text = Sheet(
         "text:weight-calibration",
         "RECAP-Cal with calibrated weights",

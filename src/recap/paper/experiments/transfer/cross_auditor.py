@@ -17,15 +17,9 @@ from recap.risks.equations import relation_risk
 from recap.statistics import auroc, hallucinations
 
 
-@experiment(
-    "Cross-model auditor",
-    "Can one model's relation evidence audit another model's answers?",
-    ("text:cross-auditor",),
-    reads=replace(CONTROLLED, several=True),
-    risks=(IMG,),
-)
+@experiment("Cross-model auditor", "text:cross-auditor", reads=replace(CONTROLLED, several=True), risks=(IMG,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Hall-AUC for every target and auditor on the statements that all models were asked."""
+    """Can one model's relation evidence audit another model's answers?"""
     if len(settings) < 2:
         raise LackingError("a second model on the same statements: nobody else can audit")
     sheet = Sheet(

@@ -13,15 +13,10 @@ SHOWN = ("acc", "hfpr", "hall_auc")
 TITLES = {IMG: "relation evidence alone", SELECTOR: "confidence as a veto"}
 
 
-@experiment(
-    "External transfer",
-    "Does the mode that the primary benchmarks choose also rank answers better than confidence on a benchmark that "
-    "nothing was fitted on?",
-    ("gsrbench-summary", "text:gsr"),
-    reads=EXTERNAL,
-)
+@experiment("External transfer", "gsrbench-summary", "text:gsr", reads=EXTERNAL)
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Confidence against the mode that the source chose, at common coverage of the target's rows."""
+    """Does the mode that the primary benchmarks choose also rank answers better than confidence on a benchmark that
+    nothing was fitted on?"""
     transfers, missing = targets(study, settings)
     sheet = Sheet(
         "gsrbench-summary",

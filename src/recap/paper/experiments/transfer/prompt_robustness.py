@@ -29,14 +29,10 @@ def _reworded(study: Study) -> Iterable[tuple[str, str]]:
 
 
 @experiment(
-    "Prompt robustness",
-    "How much do metrics and rankings depend on the words around the questions?",
-    ("prompt-robustness",),
-    reads=Reads(("primary", "wrapped"), _reworded, several=True),
-    risks=(),
+    "Prompt robustness", "prompt-robustness", reads=Reads(("primary", "wrapped"), _reworded, several=True), risks=()
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Mean and spread of the pooled metrics over the wordings, and rank correlations between all pairs of them."""
+    """How much do metrics and rankings depend on the words around the questions?"""
     sheet = Sheet(
         "prompt-robustness",
         "The same questions in other words",

@@ -16,15 +16,10 @@ CARRIED = ("coverage", "acc", "hfpr")
 DRAWN = {CONFIDENCE: ("confidence", "conf"), DEPLOYED: ("RECAP", "recap")}
 
 
-@experiment(
-    "Strict transfer",
-    "What do a mode, CDFs and a threshold give that were fixed elsewhere and are applied unchanged, and how far does "
-    "coverage drift?",
-    ("strict-gsr-transfer",),
-    reads=EXTERNAL,
-)
+@experiment("Strict transfer", "strict-gsr-transfer", reads=EXTERNAL)
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Source CDFs, mode and threshold unchanged: what coverage, accuracy and H-FPR come out on the target."""
+    """What do a mode, CDFs and a threshold give that were fixed elsewhere and are applied unchanged, and how far does
+    coverage drift?"""
     transfers, missing = targets(study, settings)
     if not transfers:
         return Result(missing=missing)
