@@ -10,10 +10,10 @@ from sklearn.metrics import roc_auc_score
 from recap.evaluation.edges import learn_edges, retained
 from recap.evaluation.splits import is_calibration
 from recap.paper.experiments import Experiment, Result, Setting, Study
-from recap.paper.experiments.choice_groups import fixed_split, grouped
 from recap.paper.experiments.evidence import choice as choosing
 from recap.paper.experiments.evidence import graph_extension as extension
 from recap.paper.experiments.evidence import weight_calibration as weighting
+from recap.paper.experiments.evidence.choice import fixed_split, grouped
 from recap.paper.printed import printed
 from recap.risks import Margins
 from recap.table import MarginTable, Row

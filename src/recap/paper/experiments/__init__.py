@@ -3,9 +3,7 @@
 import pkgutil
 from importlib import import_module
 
-from recap.paper.experiments.experiment import Experiment
-from recap.paper.experiments.study import Setting, Spent, Study
-from recap.report.result import LackingError, Result
+from recap.paper.experiment import Experiment, LackingError, Result, Setting, Spent, Study
 
 ORDER = (
     "main-results",

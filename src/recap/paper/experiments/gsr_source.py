@@ -11,10 +11,9 @@ import numpy as np
 
 from recap.arrays import Bools
 from recap.evaluation import metrics
-from recap.paper.experiments.experiment import Reads
-from recap.paper.experiments.study import Setting, Study, allowing
+from recap.paper.experiment import LackingError, Reads
+from recap.paper.study import Setting, Study, allowing
 from recap.policy import CONFIDENCE, IMG, SELECTOR, Policy, Scores, calibrate
-from recap.report.result import LackingError
 from recap.statistics import coverage_threshold
 
 

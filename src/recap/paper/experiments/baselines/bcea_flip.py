@@ -8,8 +8,7 @@ from __future__ import annotations
 from recap.errors import RecapError
 from recap.evaluation.protocol import DEPLOYED, evaluate
 from recap.evaluation.result import Measured
-from recap.paper.experiments.experiment import IMG, Result, Setting, Sheet, Study, experiment, span, tally
-from recap.policy import CONFIDENCE
+from recap.paper.experiment import CONFIDENCE, IMG, Result, Setting, Sheet, Study, experiment, span, tally
 
 FLIP = "bcea-flip"
 FAMILY = "left_right"

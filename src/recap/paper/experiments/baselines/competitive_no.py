@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from recap.paper.experiments.experiment import FOUR, Metric, Reads, Result, Setting, Sheet, Study, Whole, experiment
-from recap.paper.experiments.sentences import span, tally
+from recap.paper.experiment import FOUR, Metric, Reads, Result, Setting, Sheet, Study, Whole, experiment, span, tally
 from recap.policy import IMG
 from recap.risks import Margins
 from recap.statistics import accept_lowest, errors, share

@@ -5,8 +5,7 @@ The answer under audit stays the direct one: a constrained prompt only says how 
 
 from __future__ import annotations
 
-from recap.paper.experiments.experiment import CONFIDENCE, FOUR, IMG, Metric, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.sentences import span, tally
+from recap.paper.experiment import CONFIDENCE, FOUR, IMG, Metric, Result, Setting, Sheet, Study, experiment, span, tally
 from recap.statistics import errors, share
 from recap.table import Bools
 

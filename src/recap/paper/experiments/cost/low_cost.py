@@ -12,7 +12,7 @@ import numpy as np
 
 from recap.claims import Graph
 from recap.evaluation.metrics import measure as metrics_of
-from recap.paper.experiments.experiment import MAIN, Reads, Result, Setting, Sheet, Study, Whole, experiment
+from recap.paper.experiment import MAIN, Reads, Result, Setting, Sheet, Study, Whole, experiment
 from recap.risks import RISKS, compute_risk, offered
 from recap.statistics import accept_lowest
 from recap.table import Direct, MarginTable, Row

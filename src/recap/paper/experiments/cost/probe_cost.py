@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from recap.claims import Claim, Statement
-from recap.paper.experiments.experiment import Reads, Result, Setting, Sheet, Study, Whole, experiment
+from recap.paper.experiment import Reads, Result, Setting, Sheet, Study, Whole, experiment
 from recap.probes import merge_by_image, plan_probes, planned_calls, printed_calls, ways
 from recap.probes.cost import CALLS_PER_PROBE
 from recap.table import MarginTable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from recap.paper.experiment import Result, Setting, Sheet, Spent, Study, experiment
 from recap.paper.experiments.cost.probe_cost import claims_of, distinct_probes
-from recap.paper.experiments.experiment import Result, Setting, Sheet, Spent, Study, experiment
 from recap.probes import diagnostic_probes
 
 METHOD = "recap-vcd"

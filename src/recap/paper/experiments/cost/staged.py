@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from recap.arrays import Bools, Floats
+from recap.paper.experiment import LackingError, Result, Setting, Sheet, Study, experiment, points
 from recap.paper.experiments.cost.probe_cost import claims_of
-from recap.paper.experiments.experiment import LackingError, Result, Setting, Sheet, Study, experiment, points
 from recap.policy import IMG, STAGED, calibrate
 from recap.policy.policy import FIRST_STAGE
 from recap.probes import printed_calls

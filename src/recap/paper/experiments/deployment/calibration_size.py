@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from recap.arrays import Bools
 from recap.errors import RecapError
-from recap.paper.experiments.experiment import DEPLOYED, Chart, Metric, Result, Setting, Sheet, Study, Whole, experiment
+from recap.paper.experiment import DEPLOYED, Chart, Metric, Result, Setting, Sheet, Study, Whole, experiment
 from recap.policy import SELECTOR, Policy, calibrate
 from recap.report.charts import Line, line_chart
 from recap.table import MarginTable

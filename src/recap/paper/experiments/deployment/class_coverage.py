@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from recap.paper.experiments.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, Whole, experiment
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, Whole, experiment
 
 LABELS = {"coverage_yes": "true", "coverage_no": "false"}
 SMALL = 2.1

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Chart, Metric, Result, Setting, Sheet, Study, experiment, points
+from recap.paper.experiment import DEPLOYED, Chart, Metric, Result, Setting, Sheet, Study, experiment, points
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 from recap.report.charts import Curve, coverage_chart
 from recap.statistics import accepted_count, ascending, errors, hallucinations

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from recap.evaluation.metrics import measure as all_metrics
-from recap.paper.experiments.experiment import Chart, Result, Setting, Sheet, Study, experiment, mean_defined, points
+from recap.paper.experiment import Chart, Result, Setting, Sheet, Study, experiment, mean_defined, points
 from recap.policy import IMG, SELECTOR, Gate, Policy, Scores, confidence_gate
 from recap.report.charts import Bounds, gate_chart
 from recap.statistics import coverage_threshold

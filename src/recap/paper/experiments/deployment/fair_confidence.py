@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from recap.paper.experiments.experiment import CONFIDENCE, FOUR, IMG, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import CONFIDENCE, FOUR, IMG, Result, Setting, Sheet, Study, experiment
 
 CONTROLS = {"conf-anslogit": "Conf-AnsLogit", "probe-logit": "Probe-Logit"}
 UPPER_BOUND = "logit-hall"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from recap.evaluation.metrics import FOUR
-from recap.paper.experiments.experiment import CONFIDENCE, DEPLOYED, Reads, Setting, Study, experiment, mean_defined
-from recap.paper.experiments.sentences import points
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, Reads, Setting, Study, experiment, mean_defined, points
 from recap.report.result import LackingError, Result, Sheet
 
 METHODS = {CONFIDENCE: CONFIDENCE, "recap-fallback": DEPLOYED}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recap.paper.experiments.experiment import DEPLOYED, FOUR, Result, Setting, Sheet, Study, experiment, mean_defined
+from recap.paper.experiment import DEPLOYED, FOUR, Result, Setting, Sheet, Study, experiment, mean_defined
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 from recap.statistics import Interval
 

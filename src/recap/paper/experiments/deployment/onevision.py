@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, IMG, Metric, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.deployment.main_results import gains, regime
-from recap.paper.experiments.experiment import DEPLOYED, FOUR, Metric, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.further import NEWER, SELECTIVE, STAND_IN, held_out, put_deployment
-from recap.policy import CONFIDENCE, IMG
+from recap.paper.experiments.deployment.qwen2b import NEWER, SELECTIVE, STAND_IN, held_out, put_deployment
 
 CONTRAST = "vcd-contrast"
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import FOUR, Chart, Metric, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.sentences import counted, span, tally
+from recap.paper.experiment import FOUR, Chart, Metric, Result, Setting, Sheet, Study, counted, experiment, span, tally
 from recap.policy import CONFIDENCE
 from recap.report.charts import Whisker, whisker_chart
 from recap.statistics import Interval

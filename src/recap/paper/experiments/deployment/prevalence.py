@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from recap.paper.experiments.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.sentences import span, tally
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, experiment, span, tally
 from recap.statistics import hallucinations
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from recap.evaluation.protocol import DEPLOYED, direct_rates
+from recap.paper.experiment import CONFIDENCE, CONTROLLED, IMG, Metric, Reads, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.evidence.direct_answer_stratified import answers
-from recap.paper.experiments.experiment import CONTROLLED, Metric, Reads, Result, Setting, Sheet, Study, experiment
-from recap.policy import CONFIDENCE, IMG
 
 
 @experiment("Answer bias", "answer-bias-main", "text:answer-bias", reads=Reads(("primary",), CONTROLLED.places))

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from recap.arrays import Bools, Floats
 from recap.evaluation.choices import Choices
 from recap.evaluation.edges import contradiction, learn_edges, retained
-from recap.paper.experiments.choice_groups import fixed_split, grouped
-from recap.paper.experiments.experiment import CONFIDENCE, CONTROLLED, Metric, Setting, Study, experiment, points
+from recap.evaluation.splits import calibration_rows
+from recap.paper.experiment import CONFIDENCE, CONTROLLED, Metric, Setting, Study, experiment, points
 from recap.report.result import LackingError, Number, Result, Sheet
 from recap.risks import Margins
 from recap.risks.equations import evidence, lift
-from recap.statistics import draw_units, interval
+from recap.statistics import SEED, draw_units, interval
 
 TABLE, TEXT, OWN = "supp-choice-score-comparison", "text:choice", "own:choice"
 IMAGE, LIFT, FIXED, VALIDATED = "image-margin", "claim-lift", "fixed-graph", "validated-graph"
@@ -59,6 +59,22 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         _all_groups(text, s, choices)
         findings.append(_finding(study, s, choices, held))
     return Result((table.table, text.table, own.table), tuple(findings), missing=missing)
+
+
+def grouped(study: Study, settings: list[Setting]) -> tuple[list[tuple[Setting, Choices]], tuple[str, ...]]:
+    """Those of these settings with their choice groups, and a sentence for each that has none."""
+    pairs = [(s, Choices.of(s.table)) for s in settings]
+    missing = tuple(
+        f"{study.name(s)}: no two statements about one pair of which one is true"
+        for s, choices in pairs
+        if not len(choices)
+    )
+    return [(s, choices) for s, choices in pairs if len(choices)], missing
+
+
+def fixed_split(s: Setting) -> Bools:
+    """The rows that calibrate in the paper's one split of the choice groups, that of seed 13 (646 groups held out)."""
+    return calibration_rows([row.unit for row in s.table.rows], SEED)
 
 
 def candidate_scores(s: Setting, choices: Choices) -> tuple[dict[str, Score], tuple[str, ...]]:

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.paper.experiments.experiment import CONFIDENCE, IMG, LackingError, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import CONFIDENCE, IMG, LackingError, Result, Setting, Sheet, Study, experiment
 from recap.risks import Margins
 from recap.statistics import EmpiricalCDF, accept_lowest
 

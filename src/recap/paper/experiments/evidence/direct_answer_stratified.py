@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from recap.arrays import Bools
-from recap.paper.experiments.experiment import CONFIDENCE, IMG, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import CONFIDENCE, IMG, Result, Setting, Sheet, Study, experiment
 from recap.statistics import errors, share
 
 PENALTY = "yes-penalty"

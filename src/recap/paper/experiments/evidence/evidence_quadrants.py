@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from recap.arrays import Bools
-from recap.paper.experiments.experiment import CONTROLLED, Chart, Metric, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import CONTROLLED, Chart, Metric, Result, Setting, Sheet, Study, experiment
 from recap.report.charts import Quadrant, quadrant_chart
 from recap.risks import Margins
 from recap.statistics import errors, share

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from recap.paper.experiments.experiment import DEPLOYED, Result, Setting, Sheet, Study, counted, experiment
-from recap.policy import CONFIDENCE, IMG
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, IMG, Result, Setting, Sheet, Study, counted, experiment
 
 
 @experiment("Relation families", "text:family-breakdown")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from recap.arrays import Floats
-from recap.paper.experiments.experiment import CONFIDENCE, CONTROLLED, FOUR, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.sentences import span, tally
+from recap.paper.experiment import CONFIDENCE, CONTROLLED, FOUR, Result, Setting, Sheet, Study, experiment, span, tally
 from recap.risks import Margins
 from recap.risks.equations import claim_contradiction_risk
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recap.paper.experiments.experiment import IMG, Chart, Result, Setting, Sheet, Study, experiment, span, tally
+from recap.paper.experiment import IMG, Chart, Result, Setting, Sheet, Study, experiment, span, tally
 from recap.report.charts import Line, line_chart
 
 STEPS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recap.paper.experiments.experiment import IMG, Result, Setting, Sheet, Study, experiment, span, tally
+from recap.paper.experiment import IMG, Result, Setting, Sheet, Study, experiment, span, tally
 
 IMAGE_PAIR, CALIBRATED_PAIR = "img-pair", "cal-pair"
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.paper.experiments.experiment import FOUR, Result, Setting, Sheet, Study, experiment, mean_defined, points
+from recap.paper.experiment import FOUR, Result, Setting, Sheet, Study, experiment, mean_defined, points
 from recap.risks import Margins
 from recap.risks.equations import relation_risk
 from recap.statistics import auroc, hallucinations

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recap.arrays import Bools, Floats
-from recap.paper.experiments.experiment import CONTROLLED, IMG, Setting, Study, experiment
+from recap.paper.experiment import CONTROLLED, IMG, Chart, LackingError, Result, Setting, Sheet, Study, experiment
 from recap.report.charts import matrix_chart
-from recap.report.result import Chart, LackingError, Result, Sheet
 from recap.risks import Witnesses
 from recap.risks.equations import relation_risk
 from recap.statistics import auroc, hallucinations

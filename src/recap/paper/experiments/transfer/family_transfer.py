@@ -9,7 +9,7 @@ import numpy as np
 
 from recap.arrays import Bools
 from recap.evaluation import metrics
-from recap.paper.experiments.experiment import CONTROLLED, DEPLOYED, Metric, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import CONTROLLED, DEPLOYED, Metric, Result, Setting, Sheet, Study, experiment
 from recap.policy import CONFIDENCE, SELECTOR, calibrate
 from recap.statistics import coverage_threshold
 

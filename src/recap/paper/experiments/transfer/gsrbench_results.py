@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from recap.paper.experiments.experiment import FOUR, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import CONFIDENCE, FOUR, IMG, SELECTOR, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.gsr_source import EXTERNAL, targets
-from recap.policy import CONFIDENCE, IMG, SELECTOR
 
 CAL = "recap-cal"
 

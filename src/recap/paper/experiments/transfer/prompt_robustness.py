@@ -10,7 +10,7 @@ import numpy as np
 from recap.arrays import Floats
 from recap.errors import RecapError
 from recap.evaluation.metrics import measure as metrics_of
-from recap.paper.experiments.experiment import FOUR, LackingError, Reads, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import FOUR, LackingError, Reads, Result, Setting, Sheet, Study, experiment
 from recap.risks import compute_risk
 from recap.statistics import accept_lowest, ascending
 from recap.statistics.ranking import tie_bounds

@@ -6,9 +6,8 @@ Unchanged, they say what a deployment would see, coverage included.
 from __future__ import annotations
 
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Chart, Metric, Result, Setting, Sheet, Study, experiment, mean_defined
+from recap.paper.experiment import Chart, Metric, Result, Setting, Sheet, Study, experiment, mean_defined, points
 from recap.paper.experiments.gsr_source import EXTERNAL, calibrate_source, targets
-from recap.paper.experiments.sentences import points
 from recap.policy import CONFIDENCE
 from recap.report.charts import Whisker, whisker_chart
 
