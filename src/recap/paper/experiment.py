@@ -11,15 +11,15 @@ from itertools import product
 from recap.errors import RecapError
 from recap.evaluation.metrics import FOUR
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.study import Setting, Spent, Study, allowing, mean_defined
+from recap.paper.study import Setting, Spent, Study, allowing, changes, mean_defined, measure_policy
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 from recap.report.metrics import Metric
 from recap.report.result import Chart, LackingError, Result, Section, Sheet, Whole
 
 # What an experiment's module is written with.
 __all__ = ["CONTROLLED", "MAIN", "Experiment", "Reads", "Setting", "Spent", "Study", "experiment", "mean_defined"]
-__all__ += ["CONFIDENCE", "DEPLOYED", "FOUR", "IMG", "SELECTOR", "Metric", "counted", "points", "span", "tally"]
-__all__ += ["Chart", "LackingError", "Result", "Sheet", "Whole"]
+__all__ += ["CONFIDENCE", "DEPLOYED", "FOUR", "IMG", "SELECTOR", "Metric", "changes", "counted", "measure_policy"]
+__all__ += ["Chart", "LackingError", "Result", "Sheet", "Whole", "points", "span", "tally"]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
@@ -11,9 +10,9 @@ import numpy as np
 
 from recap.arrays import Bools
 from recap.evaluation import metrics
-from recap.paper.experiment import LackingError, Reads
-from recap.paper.study import Setting, Study, allowing
-from recap.policy import CONFIDENCE, IMG, SELECTOR, Policy, Scores, calibrate
+from recap.paper.experiment import CONFIDENCE, IMG, SELECTOR, LackingError, Reads, Setting, Study, measure_policy
+from recap.paper.study import allowing
+from recap.policy import Policy, Scores, calibrate
 from recap.statistics import coverage_threshold
 
 
@@ -28,7 +27,7 @@ class SourcePolicies:
     @property
     def eligible(self) -> int:
         """Splits in which confidence stays as a veto."""
-        return Counter(policy.mode for policy in self.policies)[SELECTOR]
+        return sum(policy.mode == SELECTOR for policy in self.policies)
 
     @property
     def mode(self) -> str:
@@ -37,9 +36,7 @@ class SourcePolicies:
 
     def recap(self, target: Setting) -> list[dict[str, float]]:
         """Each split's policy on the target's rows, unchanged."""
-        held = target.scores
-        applied = [policy.apply(held) for policy in self.policies]
-        return [metrics.measure(each.risk, each.accepted, held.yes, held.positive) for each in applied]
+        return [measure_policy(policy, target.scores) for policy in self.policies]
 
     def confidence(self, target: Setting) -> list[dict[str, float]]:
         """Each split's confidence threshold on the target's rows, unchanged."""

@@ -6,9 +6,9 @@ The paper reports one model; here it is every headline model.
 from __future__ import annotations
 
 from recap.errors import RecapError
-from recap.evaluation.protocol import DEPLOYED, evaluate
+from recap.evaluation.protocol import evaluate
 from recap.evaluation.result import Measured
-from recap.paper.experiment import CONFIDENCE, IMG, Result, Setting, Sheet, Study, experiment, span, tally
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, IMG, Result, Setting, Sheet, Study, experiment, span, tally
 
 FLIP = "bcea-flip"
 FAMILY = "left_right"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from recap.paper.experiment import FOUR, Metric, Reads, Result, Setting, Sheet, Study, Whole, experiment, span, tally
-from recap.policy import IMG
+from recap.paper.experiment import FOUR, IMG, Metric, Reads, Setting, Study, experiment, span, tally
+from recap.report.result import Result, Sheet, Whole
 from recap.risks import Margins
 from recap.statistics import accept_lowest, errors, share
 from recap.table import Bools

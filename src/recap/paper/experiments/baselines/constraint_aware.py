@@ -47,7 +47,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             text.put(s, method, _changed(s, method))
             text.interval(s, method, Metric("hall_auc", difference="gain"), s.evaluation.gains[method]["hall_auc"])
             text.put(s, method, {"hall_auc": _behind(s, method)}, difference="behind_img")
-        flip = s.pooled_risk((constrained_yes(s, COMBINED) != s.table.yes).astype(float))
+        flip = s.pooled((constrained_yes(s, COMBINED) != s.table.yes).astype(float))
         text.put(s, FLIP, flip, ("err_auc", "hall_auc"))
     return Result((sheet.table, text.table), _findings(study, settings))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 
 from recap.arrays import Bools
 from recap.errors import RecapError
-from recap.paper.experiment import DEPLOYED, Chart, Metric, Result, Setting, Sheet, Study, Whole, experiment
-from recap.policy import SELECTOR, Policy, calibrate
+from recap.paper.experiment import DEPLOYED, SELECTOR, Chart, Metric, Result, Setting, Sheet, Study, Whole, experiment
+from recap.policy import Policy
 from recap.report.charts import Line, line_chart
 from recap.table import MarginTable
 
@@ -82,13 +83,9 @@ def unit_ranks(table: MarginTable, side: Bools, seed: int) -> NDArray[np.intp]:
     """The place of each row's unit among the split's calibration units; beyond all places for held-out rows."""
     names = [row.unit for row in table.rows]
     calibrating = {name for name, chosen in zip(names, side, strict=True) if chosen}
-    ordered = sorted(calibrating, key=lambda name: (_hash(seed, name), name))
-    place = {name: i for i, name in enumerate(ordered)}
+    hashes = {name: hashlib.md5(f"{seed}{name}".encode(), usedforsecurity=False).hexdigest() for name in calibrating}
+    place = {name: i for i, name in enumerate(sorted(calibrating, key=lambda name: (hashes[name], name)))}
     return np.array([place.get(name, len(names)) for name in names], dtype=np.intp)
-
-
-def _hash(seed: int, unit: str) -> str:
-    return hashlib.md5(f"{seed}{unit}".encode(), usedforsecurity=False).hexdigest()
 
 
 def units_of(budget: int, table: MarginTable) -> int:
@@ -98,10 +95,9 @@ def units_of(budget: int, table: MarginTable) -> int:
 
 def fitted(s: Setting, rows: Bools) -> Policy | None:
     """The policy that these rows give; None where they cannot calibrate one."""
-    try:
-        return calibrate(s.scores.where(rows), s.coverage, graph=s.table.graph.hash, level=s.level)
-    except RecapError:
-        return None
+    with contextlib.suppress(RecapError):
+        return s.calibrate(rows)
+    return None
 
 
 def finding(name: str, eligible: dict[int, float], coverage: dict[int, list[float]]) -> str:

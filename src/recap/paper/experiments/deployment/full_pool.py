@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, Reads, Setting, Study, experiment, mean_defined, points
-from recap.report.result import LackingError, Result, Sheet
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, LackingError, Reads, Result, Sheet, experiment, points
+from recap.paper.study import Setting, Study, mean_defined
 
 METHODS = {CONFIDENCE: CONFIDENCE, "recap-fallback": DEPLOYED}
 

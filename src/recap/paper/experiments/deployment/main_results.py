@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recap.paper.experiment import DEPLOYED, FOUR, Result, Setting, Sheet, Study, experiment, mean_defined
-from recap.policy import CONFIDENCE, IMG, SELECTOR
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, IMG, SELECTOR, Result, Sheet, experiment
+from recap.paper.study import Setting, Study, mean_defined
 from recap.statistics import Interval
 
 CONTRAST = "vcd-contrast"

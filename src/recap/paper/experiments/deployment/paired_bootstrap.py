@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiment import FOUR, Chart, Metric, Result, Setting, Sheet, Study, counted, experiment, span, tally
-from recap.policy import CONFIDENCE
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, Metric, Setting, Study, counted, experiment, span, tally
 from recap.report.charts import Whisker, whisker_chart
+from recap.report.result import Chart, Result, Sheet
 from recap.statistics import Interval
 
 HEADLINE = ("hfpr", "hall_auc")

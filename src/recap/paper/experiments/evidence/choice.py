@@ -14,8 +14,8 @@ from recap.arrays import Bools, Floats
 from recap.evaluation.choices import Choices
 from recap.evaluation.edges import contradiction, learn_edges, retained
 from recap.evaluation.splits import calibration_rows
-from recap.paper.experiment import CONFIDENCE, CONTROLLED, Metric, Setting, Study, experiment, points
-from recap.report.result import LackingError, Number, Result, Sheet
+from recap.paper.experiment import CONFIDENCE, CONTROLLED, Metric, Result, Setting, Sheet, Study, experiment, points
+from recap.report.result import LackingError, Number
 from recap.risks import Margins
 from recap.risks.equations import evidence, lift
 from recap.statistics import SEED, draw_units, interval

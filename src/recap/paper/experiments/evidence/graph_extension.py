@@ -13,10 +13,9 @@ from recap.arrays import Bools, Floats
 from recap.claims.extension import excludes
 from recap.evaluation.choices import Choices
 from recap.evaluation.edges import SHARE, contradiction, learn_edges, retained
-from recap.paper.experiment import CONTROLLED, FOUR, Metric, Setting, Study, experiment, mean_defined, points
+from recap.paper.experiment import CONFIDENCE, CONTROLLED, FOUR, Metric, Result, Sheet, Whole, experiment, points
 from recap.paper.experiments.evidence.choice import fixed_split, grouped
-from recap.policy import CONFIDENCE
-from recap.report.result import Result, Sheet, Whole
+from recap.paper.study import Setting, Study, mean_defined
 from recap.risks.equations import claim_contradiction_risk
 
 MANUAL, VALIDATED = "manual-graph", "validated-graph"

@@ -5,10 +5,9 @@ Unchanged, they say what a deployment would see, coverage included.
 
 from __future__ import annotations
 
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiment import Chart, Metric, Result, Setting, Sheet, Study, experiment, mean_defined, points
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, Chart, Metric, Result, Sheet, experiment, points
 from recap.paper.experiments.gsr_source import EXTERNAL, calibrate_source, targets
-from recap.policy import CONFIDENCE
+from recap.paper.study import Setting, Study, mean_defined
 from recap.report.charts import Whisker, whisker_chart
 
 CARRIED = ("coverage", "acc", "hfpr")
