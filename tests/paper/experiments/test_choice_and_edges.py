@@ -229,9 +229,9 @@ def test_audits_with_learned_edges_are_what_loops_find(model: str, seed: int) ->
         held = [i for i, c in enumerate(calibrating) if not c]
         false = [bool(s.table.yes[i] and not s.table.positive[i]) for i in held]
         negatives = [i for i in held if risk[i] <= threshold and not s.table.positive[i]]
-        assert found[method].metrics["hall_auc"] == pytest.approx(roc_auc_score(false, [risk[i] for i in held]))
-        assert found[method].metrics["hfpr"] == pytest.approx(np.mean([s.table.yes[i] for i in negatives]))
-        assert (found[method].edges, found[method].outside) == (len(edges), len(edges - manual))
+        assert found[method]["hall_auc"] == pytest.approx(roc_auc_score(false, [risk[i] for i in held]))
+        assert found[method]["hfpr"] == pytest.approx(np.mean([s.table.yes[i] for i in negatives]))
+        assert (found[method]["edges"], found[method]["edges_outside"]) == (len(edges), len(edges - manual))
 
 
 def test_edges_that_the_graph_has_already_change_nothing() -> None:

@@ -40,11 +40,8 @@ class SourcePolicies:
 
     def confidence(self, target: Setting) -> list[dict[str, float]]:
         """Each split's confidence threshold on the target's rows, unchanged."""
-        held = target.scores
-        return [
-            metrics.measure(held.confidence, held.confidence <= threshold, held.yes, held.positive)
-            for threshold in self.confident
-        ]
+        held, risk = target.scores, target.scores.confidence
+        return [metrics.measure(risk, risk <= threshold, held.yes, held.positive) for threshold in self.confident]
 
 
 def _external(study: Study) -> Iterable[tuple[str, str]]:

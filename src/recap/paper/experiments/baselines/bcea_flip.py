@@ -6,9 +6,8 @@ The paper reports one model; here it is every headline model.
 from __future__ import annotations
 
 from recap.errors import RecapError
-from recap.evaluation.protocol import evaluate
-from recap.evaluation.result import Measured
-from recap.paper.experiment import CONFIDENCE, DEPLOYED, IMG, Result, Setting, Sheet, Study, experiment, span, tally
+from recap.evaluation.protocol import DEPLOYED, evaluate
+from recap.paper.experiment import CONFIDENCE, IMG, Result, Setting, Sheet, Study, changes, experiment, span, tally
 
 FLIP = "bcea-flip"
 FAMILY = "left_right"
@@ -29,7 +28,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     missing, measured = list[str](), list[Setting]()
     for s in settings:
         try:
-            risks = _left_right(s)
+            # The paired intervals of an evaluation are not asked for here: one draw is the fewest it takes.
+            rows, of = s.table.where(s.families[FAMILY]), (CONFIDENCE, FLIP, IMG)
+            risks = evaluate(rows, splits=s.splits, coverage=s.coverage, level=s.level, draws=1, risks=of).inside
         except RecapError as error:
             missing.append(f"{study.name(s)}: {error}")
             continue
@@ -43,18 +44,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     return Result((sheet.table,), tuple(findings), missing=tuple(missing))
 
 
-def _left_right(s: Setting) -> dict[str, Measured]:
-    """The paired intervals of an evaluation are not asked for here: one draw is the fewest it takes."""
-    rows = s.table.where(s.families[FAMILY])
-    risks = (CONFIDENCE, FLIP, IMG)
-    return evaluate(rows, splits=s.splits, coverage=s.coverage, level=s.level, draws=1, risks=risks).inside
-
-
 def _compared(study: Study, settings: list[Setting], sheet: Sheet, ours: str, theirs: str) -> str:
     """Two risks by their held-out Hall-AUC."""
-    ours_auc, theirs_auc = (
-        [sheet.value(s, method, "hall_auc", FAMILY) / 100 for s in settings] for method in (ours, theirs)
-    )
-    ahead = [a - b for a, b in zip(ours_auc, theirs_auc, strict=True)]
+    aucs = ([sheet.value(s, method, "hall_auc", FAMILY) / 100 for s in settings] for method in (ours, theirs))
+    ahead = changes(*aucs)
     better = f"{METHODS[ours]} ranks false assertions about left and right better than {METHODS[theirs]} in "
     return f"{better}{tally(study, settings, ahead)}: held-out Hall-AUC {span(ahead)}."

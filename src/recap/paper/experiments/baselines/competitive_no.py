@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from recap.paper.experiment import FOUR, IMG, Metric, Reads, Setting, Study, experiment, span, tally
-from recap.report.result import Result, Sheet, Whole
+from recap.paper.experiment import FOUR, IMG, Metric, Reads, Result, Sheet, Whole, experiment, span, tally
+from recap.paper.study import Setting, Study, changes
 from recap.risks import Margins
 from recap.statistics import accept_lowest, errors, share
 from recap.table import Bools
@@ -45,7 +45,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     coverage = settings[0].coverage
     metrics = (Metric(JOINT), Metric("coverage", JOINT, coverage=coverage), Metric("err", JOINT, coverage=coverage))
     for s, shares in zip(settings, treated, strict=True):
-        sheet.spread(s, COMPETITIVE, _changes(s), difference="change")
+        # The predicted-yes rows are scored alike, so all of the change comes from the "no" branch.
+        ours, theirs = s.held_out(COMPETITIVE).values, s.held_out(IMG).values
+        sheet.spread(s, COMPETITIVE, {n: changes(ours[n], theirs[n]) for n in FOUR}, difference="change")
         joint.put(s, IMG, dict(zip(metrics, shares, strict=True)))
     for metric, over in zip(metrics, zip(*treated, strict=True), strict=True):
         text.extremes(Whole(coverage), IMG, metric, over)
@@ -57,12 +59,6 @@ def jointly_positive(s: Setting) -> Bools:
     """Rows answered "no" although both the claim and its strongest contradiction are affirmed on the image."""
     image = Margins(s.table).image
     return ~s.table.yes & (image.claim > 0) & (image.contradiction > 0)
-
-
-def _changes(s: Setting) -> dict[str, list[float]]:
-    """By split; the predicted-yes rows are scored alike, so all of it comes from the "no" branch."""
-    ours, theirs = s.held_out(COMPETITIVE).values, s.held_out(IMG).values
-    return {name: [a - b for a, b in zip(ours[name], theirs[name], strict=True)] for name in FOUR}
 
 
 def _treated(s: Setting) -> tuple[float, float, float]:
@@ -78,10 +74,10 @@ def _effect(study: Study, settings: list[Setting], sheet: Sheet) -> str:
         [sheet.value(s, COMPETITIVE, name, difference="change") / 100 for s in settings]
         for name in ("hall_auc", "hfpr")
     )
-    fewer = [-change for change in asserted]
+    fewer = tally(study, settings, [-change for change in asserted])
     return (
         f"Making the contradiction outdo the claim raises held-out Hall-AUC in {tally(study, settings, ranking)}, "
-        f"{span(ranking)}, and lowers {study.heading('hfpr')} in {tally(study, settings, fewer)}, {span(asserted)}."
+        f"{span(ranking)}, and lowers {study.heading('hfpr')} in {fewer}, {span(asserted)}."
     )
 
 

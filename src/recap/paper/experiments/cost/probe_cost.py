@@ -11,8 +11,6 @@ from recap.probes.cost import CALLS_PER_PROBE
 from recap.table import MarginTable
 
 PLANS = ("img", "cal", "diagnostic", "all")
-SHARED = PLANS[:3]
-"""also counted with pictures shared"""
 
 
 def _once(study: Study) -> Iterable[tuple[str, str]]:
@@ -43,7 +41,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         claims = claims_of(s.table)
         costs = paper_calls(claims, s.table)
         alone = planned_calls(claims, s.table.graph)
-        shared = {name: shared_calls(claims, s.table, name) for name in SHARED}
+        # Also counted with pictures shared.
+        shared = {name: shared_calls(claims, s.table, name) for name in PLANS[:3]}
         for method, calls in costs.items():
             printed.put(benchmark, method, {"calls": calls})
         for name in PLANS:
@@ -70,15 +69,12 @@ def paper_calls(claims: list[Claim], table: MarginTable) -> dict[str, float]:
     """Mean calls of every risk in the cost table, in the paper's counting."""
     costs = printed_calls(claims, table.graph)
     contradictions = sum(len(claim.contradictions) for claim in claims) / len(claims)
-    wordings = 1 + len(ways("paraphrases"))
     return {
         "confidence": costs["confidence"],
-        "prompt-sc": float(CALLS_PER_PROBE * wordings),
+        "prompt-sc": float(CALLS_PER_PROBE * (1 + len(ways("paraphrases")))),
         # The direct answer, and every contradiction with and without the image.
         "anti-delta": CALLS_PER_PROBE * (1 + 2 * contradictions),
-        "recap-img": costs["recap-img"],
-        "recap-cal": costs["recap-cal"],
-        "full": costs["full"],
+        **{name: costs[name] for name in ("recap-img", "recap-cal", "full")},
         # The veto reads the direct margin, which is there already.
         "recap-selector": costs["recap-img"],
     }

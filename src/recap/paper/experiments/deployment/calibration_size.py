@@ -54,13 +54,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     for budget in (BUDGETS[0], BUDGETS[-1]):
         metric = Metric("coverage_sd", f"cal{budget}")
         text.extremes(Whole(settings[0].coverage), DEPLOYED, metric, spreads[budget])
-    steps = [f"{budget} %" for budget in BUDGETS]
-    chart = Chart(
-        "calibration-size",
-        "Eligibility of the veto over calibration budgets",
-        line_chart(steps, lines, "splits that keep the veto, %", low=0, high=100),
-        "Budgets are shares of all units.",
-    )
+    steps, title = [f"{budget} %" for budget in BUDGETS], "Eligibility of the veto over calibration budgets"
+    svg = line_chart(steps, lines, "splits that keep the veto, %", low=0, high=100)
+    chart = Chart("calibration-size", title, svg, "Budgets are shares of all units.")
     return Result((sheet.table, text.table, own.table), tuple(findings), (chart,))
 
 
@@ -102,19 +98,12 @@ def fitted(s: Setting, rows: Bools) -> Policy | None:
 
 def finding(name: str, eligible: dict[int, float], coverage: dict[int, list[float]]) -> str:
     """Whether the mode depends on the budget, and what the budget does for coverage."""
-    least, most = BUDGETS[0], BUDGETS[-1]
     shares = [f"{100 * eligible[b]:.0f}" for b in BUDGETS]
-    mode = (
-        f"the gate keeps the veto in {shares[0]} % of the splits at every budget"
-        if len(set(shares)) == 1
-        else f"the gate keeps the veto in {', '.join(shares)} % of the splits with {', '.join(map(str, BUDGETS))} % of "
-        "the units"
-    )
-    spreads = {b: float(np.nanstd(coverage[b])) for b in (least, most) if not np.isnan(coverage[b]).all()}
-    moved = (
-        f" Held-out coverage spreads by {100 * spreads[least]:.1f} points at {least} % and by "
-        f"{100 * spreads[most]:.1f} at {most} %."
-        if len(spreads) == 2
-        else ""
-    )
-    return f"{name}: {mode}.{moved}"
+    same, budgets = len(set(shares)) == 1, ", ".join(map(str, BUDGETS))
+    where = "at every budget" if same else f"with {budgets} % of the units"
+    found = f"{name}: the gate keeps the veto in {shares[0] if same else ', '.join(shares)} % of the splits {where}."
+    ends = {b: coverage[b] for b in (BUDGETS[0], BUDGETS[-1])}
+    if any(np.isnan(values).all() for values in ends.values()):
+        return found
+    (least, some), (most, all_) = ((b, 100 * np.nanstd(values)) for b, values in ends.items())
+    return f"{found} Held-out coverage spreads by {some:.1f} points at {least} % and by {all_:.1f} at {most} %."

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, LackingError, Reads, Result, Sheet, experiment, points
-from recap.paper.study import Setting, Study, mean_defined
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, Reads, Setting, Study, experiment, points
+from recap.paper.experiments.deployment import main_results
+from recap.report.result import LackingError, Result, Sheet
 
 METHODS = {CONFIDENCE: CONFIDENCE, "recap-fallback": DEPLOYED}
 
@@ -37,7 +38,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     for s in settings:
         for method, risk in METHODS.items():
             sheet.spread(s, method, s.evaluation.risks[risk].values, FOUR, subset="all")
-        gained = gain(s)
+        gained = main_results.gains(s.evaluation.risks)
         gains.put(s, "recap-fallback", gained, subset="all", difference="gain")
         findings.append(
             f"{study.name(s)}: over all {s.evaluation.n} statements, {s.evaluation.uncovered} of them outside the "
@@ -46,9 +47,3 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             f"{study.heading('acc')} (+ is better)."
         )
     return Result((sheet.table, gains.table), tuple(findings))
-
-
-def gain(s: Setting) -> dict[str, float]:
-    """By how much the means are better than confidence's."""
-    before, after = (s.evaluation.risks[risk].values for risk in METHODS.values())
-    return {name: sign * (mean_defined(after[name]) - mean_defined(before[name])) for name, sign in FOUR.items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from recap.evaluation.result import Measured
 from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, IMG, SELECTOR, Result, Sheet, experiment
 from recap.paper.study import Setting, Study, mean_defined
 from recap.statistics import Interval
@@ -32,13 +33,13 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         for method in filter(s.allows, METHODS):
             sheet.spread(s, method, s.held_out(method).values, FOUR)
         modes.put(s, SELECTOR, {"eligible_n": s.held_out(DEPLOYED).modes[SELECTOR]})
-        modes.put(s, DEPLOYED, gains(s), difference="gain")
+        modes.put(s, DEPLOYED, gains(s.evaluation.inside), difference="gain")
     return Result((sheet.table, modes.table), tuple(regime(study, s) for s in settings))
 
 
-def gains(s: Setting) -> dict[str, float]:
+def gains(risks: Mapping[str, Measured]) -> dict[str, float]:
     """What deployed RECAP is better by than confidence, by the means over the splits."""
-    ours, plain = (s.held_out(method).values for method in (DEPLOYED, CONFIDENCE))
+    ours, plain = (risks[method].values for method in (DEPLOYED, CONFIDENCE))
     return {name: sign * (mean_defined(ours[name]) - mean_defined(plain[name])) for name, sign in FOUR.items()}
 
 

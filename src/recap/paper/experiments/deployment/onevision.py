@@ -38,7 +38,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             metric = Metric.at(s.coverage, name, difference="gain")
             text.interval(s, IMG, metric, s.evaluation.gains[IMG][name])
     for s in settings:
-        text.put(s, DEPLOYED, gains(s), SELECTIVE, difference="gain")
+        text.put(s, DEPLOYED, gains(s.evaluation.inside), SELECTIVE, difference="gain")
     stand_in = [STAND_IN] if study.newer is None else []
     findings = (*stand_in, *(regime(study, s) for s in settings), _beyond_contrast(study, main, settings))
     return Result((main.table, supp.table, text.table), findings)

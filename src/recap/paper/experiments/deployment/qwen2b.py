@@ -42,11 +42,8 @@ def put_deployment(sheet: Sheet, s: Setting) -> None:
 @experiment("A smaller model", "qwen2b-scale-supp", "text:qwen2b", reads=SMALLER)
 def measure(study: Study, settings: list[Setting]) -> Result:
     """Do both modes of RECAP, and the gate between them, still help a smaller checkpoint?"""
-    table = Sheet(
-        "qwen2b-scale-supp",
-        "Both modes on a smaller model",
-        f"Pooled over all units at exact {study.percent} coverage.",
-    )
+    about = f"Pooled over all units at exact {study.percent} coverage."
+    table = Sheet("qwen2b-scale-supp", "Both modes on a smaller model", about)
     text = Sheet(
         "text:qwen2b",
         "What was deployed",

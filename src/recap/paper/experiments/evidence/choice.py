@@ -34,11 +34,12 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     """Of several relations offered for one pair, which score puts the true one first: the direct margin, its lift over
     the text, or competition along the fixed or the validated edges?"""
     pairs, missing = grouped(study, settings)
+    groups = sorted({int((~fixed_split(s)[choices.gold]).sum()) for s, choices in pairs})
     table = Sheet(
         TABLE,
         "Choosing among the relations offered",
-        f"{_counts(pairs)} held-out groups of the split with seed 13; edges are validated on its other groups. Ties "
-        "count against the true relation. Percent.",
+        f"{' or '.join(map(str, groups))} held-out groups of the split with seed 13; edges are validated on its other "
+        "groups. Ties count against the true relation. Percent.",
     )
     own = Sheet(OWN, "The same over all splits", "Held-out means ± standard deviation over the splits. Percent.")
     text = Sheet(
@@ -55,7 +56,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         for method, score in scores.items():
             held[method] = _held_out(choices, score, fixed_split(s))
             table.put(s, method, held[method], subset="choice")
-            own.spread(s, method, _over_splits(s, choices, score), subset="choice")
+            over = s.over_splits(lambda _, side, choices=choices, score=score: _held_out(choices, score, side))
+            own.spread(s, method, over, subset="choice")
         _all_groups(text, s, choices)
         findings.append(_finding(study, s, choices, held))
     return Result((table.table, text.table, own.table), tuple(findings), missing=missing)
@@ -64,11 +66,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
 def grouped(study: Study, settings: list[Setting]) -> tuple[list[tuple[Setting, Choices]], tuple[str, ...]]:
     """Those of these settings with their choice groups, and a sentence for each that has none."""
     pairs = [(s, Choices.of(s.table)) for s in settings]
-    missing = tuple(
-        f"{study.name(s)}: no two statements about one pair of which one is true"
-        for s, choices in pairs
-        if not len(choices)
-    )
+    none = [study.name(s) for s, choices in pairs if not len(choices)]
+    missing = tuple(f"{name}: no two statements about one pair of which one is true" for name in none)
     return [(s, choices) for s, choices in pairs if len(choices)], missing
 
 
@@ -101,11 +100,7 @@ def candidate_scores(s: Setting, choices: Choices) -> tuple[dict[str, Score], tu
 
 def placed(ranks: NDArray[np.int64]) -> dict[str, Floats]:
     """What each group's rank of the true option counts for accuracy, reciprocal rank and top-2 recall."""
-    return {
-        "acc": (ranks == 1).astype(float),
-        "mrr": 1 / ranks,
-        "top2": (ranks <= 2).astype(float),
-    }
+    return {"acc": (ranks == 1).astype(float), "mrr": 1 / ranks, "top2": (ranks <= 2).astype(float)}
 
 
 def _held_out(choices: Choices, score: Score, side: Bools) -> dict[str, float]:
@@ -113,10 +108,6 @@ def _held_out(choices: Choices, score: Score, side: Bools) -> dict[str, float]:
     calibrates = side[choices.gold]
     ranks = choices.ranks(score(calibrates))[~calibrates]
     return {name: float(values.mean()) if len(values) else np.nan for name, values in placed(ranks).items()}
-
-
-def _over_splits(s: Setting, choices: Choices, score: Score) -> dict[str, list[float]]:
-    return s.over_splits(lambda _, side: _held_out(choices, score, side))
 
 
 def _all_groups(sheet: Sheet, s: Setting, choices: Choices) -> None:
@@ -151,21 +142,14 @@ def _mean_interval(values: Floats, units: NDArray[np.intp], counts: NDArray[np.i
     return around.point, (around.high - around.low) / 2
 
 
-def _counts(pairs: list[tuple[Setting, Choices]]) -> str:
-    held = sorted({int((~fixed_split(s)[choices.gold]).sum()) for s, choices in pairs})
-    return " or ".join(map(str, held))
-
-
 def _finding(study: Study, s: Setting, choices: Choices, held: dict[str, dict[str, float]]) -> str:
     """Which scores choose better or worse than the image margin alone, and what it misses."""
     base = held[IMAGE]["acc"]
     ranks = choices.ranks(choices.margin)
-    wrong = int((ranks > 1).sum())
-    second = int((ranks == 2).sum())
-    changes = [
-        f"{points(each['acc'] - base)} points with {TITLES[method]}" for method, each in held.items() if method != IMAGE
-    ]
-    first = f"{TITLES[IMAGE]} puts {100 * base:.1f} % of the held-out truths first; {', '.join(changes)}"
+    wrong, second = int((ranks > 1).sum()), int((ranks == 2).sum())
+    others = {TITLES[method]: each["acc"] for method, each in held.items() if method != IMAGE}
+    changes = ", ".join(f"{points(acc - base)} points with {title}" for title, acc in others.items())
+    first = f"{TITLES[IMAGE]} puts {100 * base:.1f} % of the held-out truths first; {changes}"
     misses = f"in {second} of its {wrong} wrong choices the truth comes second" if wrong else "it is never wrong"
     held_out = "no group is held out" if np.isnan(base) else first
     return f"{study.name(s)}: {held_out}. Over all {len(choices)} groups {misses}."

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
 from recap.arrays import Bools, Floats
@@ -54,14 +52,14 @@ def split_figures(s: Setting, side: Bools) -> dict[str, float]:
     """All figures on the held-out depth statements of a split; NaN where a side has none."""
     rows = s.families[FAMILY]
     calibration, held = side & rows, ~side & rows
+    figures = {f"{method} {name}": np.nan for method in (CONFIDENCE, FIXED, GATED) for name in METRICS}
+    figures |= {f"{subset} {name}": np.nan for subset in SUBSETS for name in ("hfpr", "negatives")}
     if not calibration.any() or not held.any():
-        methods, subsets = product((CONFIDENCE, FIXED, GATED), METRICS), product(SUBSETS, ("hfpr", "negatives"))
-        return {f"{of} {name}": np.nan for of, name in (*methods, *subsets)}
+        return figures
     # |E_pair|: how far apart the claim and its strongest contradiction are.
     decided = np.abs(Margins(s.table).image.pair)
     reliable = decided >= np.median(decided[calibration])
     risks = {CONFIDENCE: s.risk(CONFIDENCE), FIXED: s.risk(IMG), GATED: gated(s, calibration, reliable)}
-    figures: dict[str, float] = {}
     for method, risk in risks.items():
         judged = s.thresholded(risk, side, rows)
         figures |= {f"{method} {name}": judged[name] for name in METRICS}

@@ -23,15 +23,14 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         f"Mode and {study.percent} threshold from all labelled rows of the other families, applied "
         "unchanged to this one; a picture may have rows on both sides. Percent.",
     )
-    modes = Sheet(
-        "own:family-transfer",
-        "The mode that the other families chose",
-        "1 where confidence stays as a veto, 0 where not.",
-    )
+    about = "1 where confidence stays as a veto, 0 where not."
+    modes = Sheet("own:family-transfer", "The mode that the other families chose", about)
     missing: list[str] = []
     findings: list[str] = []
     for s in settings:
-        transferred = {name: transfer(s, rows) for name, rows in s.families.items() if _others_calibrate(s, rows)}
+        # The gate's bootstrap needs two units.
+        enough = {name: rows for name, rows in s.families.items() if len(np.unique(s.table.units[~rows])) > 1}
+        transferred = {name: transfer(s, rows) for name, rows in enough.items()}
         if len(transferred) < len(s.families):
             left = ", ".join(name for name in s.families if name not in transferred)
             missing.append(f"{study.name(s)}: too few units outside {left} to calibrate on")
@@ -51,11 +50,6 @@ def transfer(s: Setting, family: Bools) -> tuple[str, dict[str, dict[str, float]
         CONFIDENCE: s.thresholded(s.scores.confidence, ~family),
         DEPLOYED: measure_policy(policy, s.scores.where(family)),
     }
-
-
-def _others_calibrate(s: Setting, family: Bools) -> bool:
-    """The gate's bootstrap needs two units."""
-    return len(np.unique(s.table.units[~family])) > 1
 
 
 def _finding(s: Setting, judged: dict[str, dict[str, dict[str, float]]]) -> str:
