@@ -17,9 +17,9 @@ from recap.report.metrics import Metric
 from recap.report.result import Chart, LackingError, Result, Section, Sheet, Whole
 
 # What an experiment's module is written with.
-__all__ = ["CONTROLLED", "MAIN", "Experiment", "Reads", "Setting", "Spent", "Study", "experiment", "mean_defined"]
+__all__ = ["CONTROLLED", "EXTERNAL", "MAIN", "Experiment", "Reads", "Setting", "Spent", "Study", "experiment"]
 __all__ += ["CONFIDENCE", "DEPLOYED", "FOUR", "IMG", "SELECTOR", "Metric", "changes", "counted", "measure_policy"]
-__all__ += ["Chart", "LackingError", "Result", "Sheet", "Whole", "points", "span", "tally"]
+__all__ += ["Chart", "LackingError", "Result", "Sheet", "Whole", "mean_defined", "points", "span", "tally"]
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,21 @@ class Reads:
     """whether it compares models, benchmarks or wordings, which one table cannot have"""
 
 
-def _controlled(study: Study) -> Iterable[tuple[str, str]]:
-    if study.controlled is None:
-        raise LackingError("choice groups: several statements about one pair of which one is true")
-    return product(study.headline, (study.controlled,))
+def _headline_on(role: str, lacking: str) -> Callable[[Study], Iterable[tuple[str, str]]]:
+    def places(study: Study) -> Iterable[tuple[str, str]]:
+        if (data := getattr(study, role)) is None:
+            raise LackingError(lacking)
+        return product(study.headline, (data,))
+
+    return places
 
 
+CHOICES = "choice groups: several statements about one pair of which one is true"
 MAIN = Reads(("primary",), lambda study: product(study.headline, study.primary))
-CONTROLLED = Reads(("controlled",), _controlled)
-
+CONTROLLED = Reads(("controlled",), _headline_on("controlled", CHOICES))
+EXTERNAL = Reads(
+    ("primary", "external"), _headline_on("external", "an external benchmark to transfer to"), several=True
+)
 
 Measure = Callable[[Study, list[Setting]], Result]
 """from the study and those of the settings it reads that allow its risks, at least one"""
@@ -103,10 +109,8 @@ def experiment(
     """Make a module's function the experiment of the module's name; its docstring is the question."""
 
     def declare(measure: Measure) -> Experiment:
-        name, question = (
-            measure.__module__.rpartition(".")[2].replace("_", "-"),
-            " ".join((measure.__doc__ or "").split()),
-        )
+        name = measure.__module__.rpartition(".")[2].replace("_", "-")
+        question = " ".join((measure.__doc__ or "").split())
         return Experiment(name, title, question, labels, measure, reads, risks, optional)
 
     return declare

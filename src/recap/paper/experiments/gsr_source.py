@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from recap.arrays import Bools
 from recap.evaluation import metrics
-from recap.paper.experiment import CONFIDENCE, IMG, SELECTOR, LackingError, Reads, Setting, Study, measure_policy
+from recap.paper.experiment import CONFIDENCE, IMG, SELECTOR, Setting, Study, measure_policy
 from recap.paper.study import allowing
 from recap.policy import Policy, Scores, calibrate
 from recap.statistics import coverage_threshold
@@ -42,15 +42,6 @@ class SourcePolicies:
         """Each split's confidence threshold on the target's rows, unchanged."""
         held, risk = target.scores, target.scores.confidence
         return [metrics.measure(risk, risk <= threshold, held.yes, held.positive) for threshold in self.confident]
-
-
-def _external(study: Study) -> Iterable[tuple[str, str]]:
-    if study.external is None:
-        raise LackingError("an external benchmark to transfer to")
-    return product(study.headline, (study.external,))
-
-
-EXTERNAL = Reads(("primary", "external"), _external, several=True)
 
 
 def targets(study: Study, settings: Sequence[Setting]) -> tuple[list[tuple[Setting, list[Setting]]], tuple[str, ...]]:

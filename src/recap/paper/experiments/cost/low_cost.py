@@ -63,10 +63,8 @@ def measure(_: Study, settings: list[Setting]) -> Result:
     sheet.put(Whole(settings[0].coverage), "", figures)
     repeated = "Only the formula was checked: no statement was probed again."
     if again:
-        repeated = (
-            f"In {len(again)} of them up to {max(again)} statements were also asked again, with a small probe set "
-        )
-        repeated += "alone: another batch may move the last digits of a margin."
+        repeated = f"In {len(again)} of them up to {max(again)} statements were also asked again, with a small "
+        repeated += "probe set alone: another batch may move the last digits of a margin."
     return Result((sheet.table, kept.table), (finding(len(checks), metric, risk), repeated))
 
 

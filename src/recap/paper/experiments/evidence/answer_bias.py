@@ -19,9 +19,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         f"Pooled over all units: FPR and FNR among the accepted at exact {study.percent} coverage "
         "(RECAP in the mode that most splits chose), Err-AUC among the rows with that direct answer. Percent.",
     )
-    direct = Sheet(
-        "text:answer-bias", "The direct answers", "All rows inside the graph, before anything is rejected. Percent."
-    )
+    about = "All rows inside the graph, before anything is rejected. Percent."
+    direct = Sheet("text:answer-bias", "The direct answers", about)
     for s in settings:
         for method in (CONFIDENCE, DEPLOYED):
             pooled = s.pooled(method)

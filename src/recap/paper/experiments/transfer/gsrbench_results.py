@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from recap.paper.experiment import CONFIDENCE, FOUR, IMG, SELECTOR, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.gsr_source import EXTERNAL, targets
+from recap.paper.experiment import CONFIDENCE, EXTERNAL, FOUR, IMG, SELECTOR, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiments.gsr_source import targets
 
 CAL = "recap-cal"
 

@@ -5,8 +5,8 @@ Ranked among the target's own rows: does the ranking carry over?
 
 from __future__ import annotations
 
-from recap.paper.experiment import DEPLOYED, Result, Setting, Sheet, Study, experiment, points
-from recap.paper.experiments.gsr_source import EXTERNAL, SourcePolicies, calibrate_source, targets
+from recap.paper.experiment import DEPLOYED, EXTERNAL, Result, Setting, Sheet, Study, experiment, points
+from recap.paper.experiments.gsr_source import SourcePolicies, calibrate_source, targets
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 
 SHOWN = ("acc", "hfpr", "hall_auc")

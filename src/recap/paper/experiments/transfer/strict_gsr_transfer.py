@@ -5,8 +5,8 @@ Unchanged, they say what a deployment would see, coverage included.
 
 from __future__ import annotations
 
-from recap.paper.experiment import CONFIDENCE, DEPLOYED, Chart, Metric, Result, Sheet, experiment, points
-from recap.paper.experiments.gsr_source import EXTERNAL, calibrate_source, targets
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, EXTERNAL, Chart, Metric, Result, Sheet, experiment, points
+from recap.paper.experiments.gsr_source import calibrate_source, targets
 from recap.paper.study import Setting, Study, mean_defined
 from recap.report.charts import Whisker, whisker_chart
 
