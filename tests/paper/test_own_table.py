@@ -138,4 +138,4 @@ def test_one_table_is_a_study_of_its_own_at_the_coverage_it_was_evaluated_at() -
     table = simulate(BIASED, 60, 3, complete=True)
     alone = table_study(table, evaluate(table, coverage=0.9, draws=50))
     assert (alone.headline, alone.primary, alone.controlled) == (("simulated-biased",), ("simulated",), "simulated")
-    assert provenance(alone)["Data simulated"] == "240 statements inside the graph in 60 units"
+    assert provenance(alone, {})["Data simulated"] == "240 statements inside the graph in 60 units"

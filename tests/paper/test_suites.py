@@ -15,8 +15,8 @@ from recap.datasets import load_dataset
 from recap.datasets.probing import Progress
 from recap.errors import RecapError
 from recap.paper.collect import Collector, benchmarks_for, some_units
+from recap.paper.experiment import typeset
 from recap.paper.experiments import EXPERIMENTS, ORDER, Setting, Study
-from recap.paper.experiments.experiment import typeset
 from recap.paper.printed import printed
 from recap.paper.reproduce import chosen, papers_dtype, reproduce, run_all
 from recap.paper.suites import PAPER, SUITES, WORLD, Checkpoint, Suite, suite_named

@@ -36,22 +36,8 @@ Watch = Callable[[str], AbstractContextManager[Progress]]
 
 
 @dataclass
-class Collection:
-    """The study, and what should be known about how it came about."""
-
-    study: Study
-    identities: dict[str, str] = field(default_factory=dict[str, str])
-    """model → what exactly was asked"""
-    notes: list[str] = field(default_factory=list[str])
-    """pictures that could not be shown, and the like"""
-    computed: int = 0
-    stored: int = 0
-    """probes that were found in the store"""
-
-
-@dataclass
 class Collector:
-    """Probes what is needed of a suite, and says how that goes."""
+    """Probes what is needed of a suite, says how that goes, and keeps what should be known about it."""
 
     suite: Suite
     needs: AbstractSet[str]
@@ -65,12 +51,18 @@ class Collector:
     """checkpoint key → where to load it from, where that is not the usual place"""
     root: Path | None = None
     """the folder with the benchmarks' folders, for suites that are not in the box"""
+    identities: dict[str, str] = field(default_factory=dict[str, str], init=False)
+    """model → what exactly was asked"""
+    notes: list[str] = field(default_factory=list[str], init=False)
+    """pictures that could not be shown, and the like"""
+    computed: int = field(default=0, init=False)
+    stored: int = field(default=0, init=False)
+    """probes that were found in the store"""
 
-    def collect(self) -> Collection:
+    def collect(self) -> Study:
         """Everything. A model or benchmark that cannot be had is noted with its reason, and the rest goes on."""
         suite = self.suite
         items, lacking = self._benchmarks()
-        self.collection = Collection(Study(suite.name, (), suite.headline, PRIMARY))
         settings: list[Setting] = []
         for checkpoint in suite.checkpoints:
             asked = {data: items[data] for data in checkpoint.probes if data in items}
@@ -84,7 +76,7 @@ class Collector:
                 lacking |= {(checkpoint.key, data): f"the model cannot be loaded: {error}" for data in asked}
                 self.say(f"{checkpoint.title}: {error}")
                 continue
-            self.collection.identities[checkpoint.key] = str(model.identity)
+            self.identities[checkpoint.key] = str(model.identity)
             for data, statements in asked.items():
                 try:
                     settings.append(self._setting(model, checkpoint, data, statements))
@@ -93,19 +85,9 @@ class Collector:
             del model  # the next one may need the memory
         if not settings:
             raise RecapError("; ".join(dict.fromkeys(lacking.values())) or f"nothing of suite {suite.name} is needed")
-        self.collection.study = Study(
-            suite.name,
-            tuple(settings),
-            headline=suite.headline,
-            primary=PRIMARY,
-            controlled=CONTROLLED,
-            external=EXTERNAL,
-            scale=suite.scale,
-            newer=suite.newer,
-            titles={checkpoint.key: checkpoint.title for checkpoint in suite.checkpoints} | dict(suite.titles),
-            lacking=lacking,
-        )
-        return self.collection
+        titles = {checkpoint.key: checkpoint.title for checkpoint in suite.checkpoints} | dict(suite.titles)
+        roles = suite.headline, PRIMARY, CONTROLLED, EXTERNAL, suite.scale, suite.newer
+        return Study(suite.name, tuple(settings), *roles, titles=titles, lacking=lacking)
 
     def _benchmarks(self) -> tuple[dict[str, tuple[Item, ...]], dict[tuple[str, str], str]]:
         items: dict[str, tuple[Item, ...]] = {}
@@ -171,15 +153,14 @@ class Collector:
 
     def _note(self, about: str, probing: Probing) -> None:
         ran = probing.ran
-        self.collection.computed += ran.computed
-        self.collection.stored += ran.found
-        self.say(
-            f"{about}: {len(probing.rows):,} statements, {ran.computed:,} probes asked, {ran.found:,} from the store"
-        )
+        self.computed += ran.computed
+        self.stored += ran.found
+        probes = f"{ran.computed:,} probes asked, {ran.found:,} from the store"
+        self.say(f"{about}: {len(probing.rows):,} statements, {probes}")
         if ran.failed:
             first = next(iter(ran.failed.values()))
-            self.collection.notes.append(f"{about}: {len(ran.failed)} pictures could not be shown; the first: {first}")
-            self.say(self.collection.notes[-1])
+            self.notes.append(f"{about}: {len(ran.failed)} pictures could not be shown; the first: {first}")
+            self.say(self.notes[-1])
 
     def _spent(self, job: str, main: Probing, items: Sequence[Item]) -> Spent | None:
         """What a setting's main job took when it was first run, however much of it is in the store by now."""

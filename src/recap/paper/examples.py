@@ -33,18 +33,13 @@ def example_cards(study: Study, root: Path | None) -> list[ExampleCard]:
         settings = [s for name in data if name and (s := study.setting(model, name)) is not None]
         with contextlib.suppress(RecapError):  # too few units to calibrate on, which the experiments say
             if settings and settings[0].policies:
-                cards += _cards(study, settings[0], _folder(root, settings[0]))
+                cards += _cards(study, settings[0], root)
     return cards
 
 
-def _folder(root: Path | None, s: Setting) -> Path | None:
-    """Where a benchmark's pictures lie: a folder of its own below the root, or the root itself."""
-    if root is None:
-        return None
-    return root / s.data if (root / s.data).is_dir() else root
-
-
-def _cards(study: Study, s: Setting, folder: Path | None) -> list[ExampleCard]:
+def _cards(study: Study, s: Setting, root: Path | None) -> list[ExampleCard]:
+    # A benchmark's pictures lie in a folder of its own below the root, or in the root itself.
+    folder = root / s.data if root and (root / s.data).is_dir() else root
     policy, held = s.policies[0], s.table.where(~s.sides[0])
     cards: list[ExampleCard] = []
     for row in pick(list(decide(policy, held)), held.rows, EACH):

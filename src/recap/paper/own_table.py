@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 
 from recap.evaluation.choices import Choices
 from recap.evaluation.result import Evaluation
 from recap.paper.examples import example_cards
 from recap.paper.experiments import EXPERIMENTS, Experiment, Result, Setting, Study
-from recap.paper.reproduce import provenance, run_all, today
+from recap.paper.reproduce import provenance, run_all
 from recap.report import Report
 from recap.table import MarginTable
 
@@ -23,15 +24,8 @@ def table_study(table: MarginTable, measured: Evaluation) -> Study:
     # People know a model by its name; which weights and settings exactly stands in the provenance.
     model = (table.model or "the model").partition("@")[0]
     model = Path(model).name if Path(model).is_absolute() else model
-    setting = Setting(
-        model,
-        data,
-        table,
-        splits=measured.splits,
-        coverage=measured.coverage,
-        level=measured.level,
-        measured=measured,
-    )
+    protocol = {name: getattr(measured, name) for name in ("splits", "coverage", "level")}
+    setting = Setting(model, data, table, **protocol, measured=measured)
     grouped = data if len(Choices.of(setting.table)) else None
     return Study("table", (setting,), headline=(model,), primary=(data,), controlled=grouped)
 
@@ -47,9 +41,9 @@ def table_report(
         title=f"RECAP: {model} on {data}",
         suite=study.suite,
         command=command,
-        date=today(),
+        date=date.today().isoformat(),
         sections=[experiment.section(result) for experiment, result in results if result.tables],
-        provenance=provenance(study) | {f"Model {model}": table.model or "not named in the table"},
+        provenance=provenance(study, {model: table.model or "not named in the table"}),
         examples=example_cards(study, source.parent),
         left_out=tuple(_left_out(f"{model} on {data}: ", results)),
     )

@@ -66,24 +66,14 @@ from recap.report.result import Number
 @cache
 def printed() -> tuple[Number, ...]:
     """All results that the paper prints: those of its tables in reading order, then those of its text."""
-    return tuple(number for name in ("printed.csv", "printed_text.csv") for number in _numbers(name))
-
-
-def _numbers(name: str) -> list[Number]:
-    text = files("recap.paper").joinpath(name).read_text(encoding="utf-8")
-    return [
-        Number(
-            table=row["table"],
-            model=row["model"],
-            data=row["data"],
-            method=row["method"],
-            metric=Metric.parse(row["metric"]),
-            value=float(row["value"]),
-            spread=float(row["spread"]) if row["spread"] else None,
-            quote=row.get("quote", ""),
-        )
-        for row in csv.DictReader(text.splitlines())
-    ]
+    numbers: list[Number] = []
+    for name in ("printed.csv", "printed_text.csv"):
+        text = files("recap.paper").joinpath(name).read_text(encoding="utf-8")
+        for row in csv.DictReader(text.splitlines()):
+            place = row["table"], row["model"], row["data"], row["method"], Metric.parse(row["metric"])
+            spread = float(row["spread"]) if row["spread"] else None
+            numbers.append(Number(*place, float(row["value"]), spread, row.get("quote", "")))
+    return tuple(numbers)
 
 
 @cache

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 
 import recap
-from recap.errors import RecapError, did_you_mean
+from recap.errors import RecapError, did_you_mean, one_of
 from recap.files import make_folder
 from recap.models import LikelihoodModel
 from recap.models.load import load_model, require_local
 from recap.models.remote import is_remote
-from recap.paper.collect import Collection, Collector, Watch
+from recap.paper.collect import Collector, Watch
 from recap.paper.examples import example_cards
 from recap.paper.experiments import EXPERIMENTS, Experiment, Result, Study
 from recap.paper.printed import beside
-from recap.paper.suites import PAPER, Checkpoint, Suite, suite_named
+from recap.paper.suites import PAPER, Checkpoint, suite_named
 from recap.progress import running
 from recap.report import Report, write_report
 from recap.statistics import SEED
@@ -78,7 +78,8 @@ def reproduce(
     experiments, chosen_suite = chosen(only), suite_named(suite)
     folder, root = Path(out), None if data is None else Path(data)
     names = dict(models or {})
-    _check_models(chosen_suite, names)
+    for key in names:
+        one_of(key, [checkpoint.key for checkpoint in chosen_suite.checkpoints], f"a model of suite {suite}")
     if chosen_suite.prefix == "" and root is None:
         raise RecapError(
             f"suite {suite} reads the benchmarks from a folder of yours: give --data DIR "
@@ -95,26 +96,26 @@ def reproduce(
     with Store(store or folder / "margins.db") as margins:
         needs = {need for each in experiments for need in each.reads.inputs}
         collector = Collector(chosen_suite, needs, margins, load_checkpoint, progress, say, quick, names, root)
-        collection = collector.collect()
+        study = collector.collect()
     probed = time.monotonic()
-    say(f"{len(experiments)} experiments on {len(collection.study.settings)} settings")
+    say(f"{len(experiments)} experiments on {len(study.settings)} settings")
     with progress("experiments") as done:
-        results = run_all(collection.study, experiments, lambda number: done(number, len(experiments)))
+        results = run_all(study, experiments, lambda number: done(number, len(experiments)))
     command = ["recap reproduce", *(["--suite", suite] if suite != "world" else []), *(["--quick"] if quick else [])]
     command += ["--only", *(each.name for each in experiments)] if only else []
-    facts = provenance(collection.study, collection)
-    facts |= {f"Note {number}": note for number, note in enumerate(collection.notes, start=1)}
+    facts = provenance(study, collector.identities)
+    facts |= {f"Note {number}": note for number, note in enumerate(collector.notes, start=1)}
     if quick:
         facts["Quick run"] = "a part of the data; intervals are wider than those of a complete run"
     report = Report(
         title=f"RECAP: the paper's evaluation on {chosen_suite.about.split(':')[0]}",
         suite=suite,
         command=" ".join(command),
-        date=today(),
+        date=date.today().isoformat(),
         sections=[each.section(result) for each, result in results],
         provenance=facts,
-        examples=example_cards(collection.study, root),
-        titles=collection.study.titles,
+        examples=example_cards(study, root),
+        titles=study.titles,
         printed=beside if chosen_suite is PAPER else lambda _: None,
     )
     return Reproduction(
@@ -122,17 +123,9 @@ def reproduce(
         experiments=[each.name for each in experiments],
         missing={each.name: list(result.missing) for each, result in results if result.missing},
         findings={each.name: list(result.findings) for each, result in results},
-        probes={"computed": collection.computed, "from_store": collection.stored},
+        probes={"computed": collector.computed, "from_store": collector.stored},
         seconds={"probing": round(probed - start, 1), "statistics": round(time.monotonic() - probed, 1)},
     )
-
-
-def _check_models(suite: Suite, names: Mapping[str, str]) -> None:
-    keys = [checkpoint.key for checkpoint in suite.checkpoints]
-    for key in names:
-        if key not in keys:
-            known = ", ".join(keys)
-            raise RecapError(f'"{key}" is not a model of suite {suite.name}{did_you_mean(key, keys)} ({known})')
 
 
 def papers_dtype(name: str, checkpoint: Checkpoint, device: str | None) -> str | None:
@@ -142,7 +135,7 @@ def papers_dtype(name: str, checkpoint: Checkpoint, device: str | None) -> str |
     if device is None:
         import torch
 
-        return checkpoint.dtype if torch.cuda.is_available() else None
+        device = "cuda" if torch.cuda.is_available() else "cpu"
     return checkpoint.dtype if device.startswith("cuda") else None
 
 
@@ -177,12 +170,9 @@ def run_all(
     return found
 
 
-def provenance(study: Study, collection: Collection | None = None) -> dict[str, str]:
+def provenance(study: Study, identities: Mapping[str, str]) -> dict[str, str]:
     """Models, data, versions and seeds, as a reader of the report should know them."""
-    facts: dict[str, str] = {}
-    models = list(dict.fromkeys(s.model for s in study.settings))
-    for model in models:
-        facts[f"Model {study.title(model)}"] = collection.identities.get(model, model) if collection else model
+    facts = {f"Model {study.title(s.model)}": identities.get(s.model, s.model) for s in study.settings}
     for data in dict.fromkeys(s.data for s in study.settings):
         s = next(each for each in study.settings if each.data == data)
         inside, units = len(s.table), len(np.unique(s.table.units))
@@ -194,11 +184,6 @@ def provenance(study: Study, collection: Collection | None = None) -> dict[str, 
     facts["Relation graph"] = first.probed.graph.hash
     facts["Versions"] = ", ".join([f"recap {recap.__version__}", f"Python {platform.python_version()}", *_libraries()])
     return facts
-
-
-def today() -> str:
-    """The date of a report."""
-    return date.today().isoformat()
 
 
 def _libraries() -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from recap.datasets import Item, load_dataset
 from recap.datasets.shared import without_shared
-from recap.errors import RecapError, did_you_mean
+from recap.errors import one_of
 
 PRIMARY = ("vsr", "whatsup")
 CONTROLLED = "whatsup"
@@ -102,6 +102,5 @@ SUITES = {suite.name: suite for suite in (WORLD, PAPER)}
 
 def suite_named(name: str) -> Suite:
     """One of the two."""
-    if name not in SUITES:
-        raise RecapError(f'"{name}" is not a suite{did_you_mean(name, SUITES)} ({", ".join(SUITES)})')
+    one_of(name, SUITES, "a suite")
     return SUITES[name]

@@ -143,7 +143,7 @@ def _measure(model: LikelihoodModel, store: Store, groups: int, progress: Progre
         table=probing.table,
         policy=policy,
         result=setting.evaluation,
-        curves=tuple(c for t, (style, key) in drawn.items() if (c := banded(t, style, 1 - curves[key].acc))),
+        curves=tuple(c for t, (style, key) in drawn.items() if (c := banded(t, style, 1 - curves[key]["acc"]))),
         probes=probing.ran.computed + probing.ran.found,
         seconds=probing.ran.seconds,
         examples=tuple(Example(name, row, verdict) for row, verdict in zip(picked, verdicts, strict=True)),

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from recap.arrays import Bools, Floats
 from recap.evaluation.splits import is_calibration
-from recap.paper.experiments.study import Setting, Study
+from recap.paper.study import Setting, Study
 from recap.table import MarginTable
 from tests.simulate import ALIGNED, BIASED, SimulatedModel, simulate
 from tests.tables import fields, table_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from recap.paper.experiments import EXPERIMENTS
-from recap.paper.experiments.further import STAND_IN
+from recap.paper.experiments.deployment.qwen2b import STAND_IN
 from recap.policy import IMG
 from tests.paper.experiments.small_studies import METRICS, pooled_slowly, simulated
 

@@ -10,10 +10,10 @@ from sklearn.metrics import roc_auc_score
 from recap.evaluation.edges import learn_edges, retained
 from recap.evaluation.splits import is_calibration
 from recap.paper.experiments import Experiment, Result, Setting, Study
-from recap.paper.experiments.choice_groups import fixed_split, grouped
 from recap.paper.experiments.evidence import choice as choosing
 from recap.paper.experiments.evidence import graph_extension as extension
 from recap.paper.experiments.evidence import weight_calibration as weighting
+from recap.paper.experiments.evidence.choice import fixed_split, grouped
 from recap.paper.printed import printed
 from recap.risks import Margins
 from recap.table import MarginTable, Row
@@ -229,9 +229,9 @@ def test_audits_with_learned_edges_are_what_loops_find(model: str, seed: int) ->
         held = [i for i, c in enumerate(calibrating) if not c]
         false = [bool(s.table.yes[i] and not s.table.positive[i]) for i in held]
         negatives = [i for i in held if risk[i] <= threshold and not s.table.positive[i]]
-        assert found[method].metrics["hall_auc"] == pytest.approx(roc_auc_score(false, [risk[i] for i in held]))
-        assert found[method].metrics["hfpr"] == pytest.approx(np.mean([s.table.yes[i] for i in negatives]))
-        assert (found[method].edges, found[method].outside) == (len(edges), len(edges - manual))
+        assert found[method]["hall_auc"] == pytest.approx(roc_auc_score(false, [risk[i] for i in held]))
+        assert found[method]["hfpr"] == pytest.approx(np.mean([s.table.yes[i] for i in negatives]))
+        assert (found[method]["edges"], found[method]["edges_outside"]) == (len(edges), len(edges - manual))
 
 
 def test_edges_that_the_graph_has_already_change_nothing() -> None:

@@ -6,15 +6,15 @@ import math
 
 import pytest
 
+from recap.paper.experiment import Experiment
 from recap.paper.experiments.deployment import class_coverage, onevision, qwen2b
 from recap.paper.experiments.deployment import fair_confidence as supervised
 from recap.paper.experiments.evidence import answer_bias, family_breakdown
 from recap.paper.experiments.evidence import direct_answer_stratified as direct_answer
 from recap.paper.experiments.evidence import evidence_quadrants as quadrants
-from recap.paper.experiments.experiment import Experiment
-from recap.paper.experiments.study import Study
 from recap.paper.experiments.transfer import family_transfer
 from recap.paper.printed import printed
+from recap.paper.study import Study
 from tests.paper.experiments.small_studies import setting
 from tests.tables import random_rows, table_of
 

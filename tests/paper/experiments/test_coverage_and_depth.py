@@ -27,8 +27,8 @@ def test_a_frontier_is_exact_coverage_at_every_share() -> None:
         found = frontier(risk, yes, positive, GRID)
         for k, share in enumerate(GRID):
             accepted = accept_lowest(risk, float(share))
-            assert found.acc[k] == pytest.approx(accuracy(accepted, yes, positive))
-            assert found.hfpr[k] == pytest.approx(hallucination_fpr(accepted, yes, positive), nan_ok=True)
+            assert found["acc"][k] == pytest.approx(accuracy(accepted, yes, positive))
+            assert found["hfpr"][k] == pytest.approx(hallucination_fpr(accepted, yes, positive), nan_ok=True)
 
 
 def test_pooled_points_by_loops() -> None:
@@ -65,14 +65,14 @@ def test_held_out_curves_by_loops() -> None:
             for k, share in enumerate(GRID):
                 kept = set(order[: math.ceil(share * len(held) - 1e-9)])
                 expected = reference.measure(held, some, [i in kept for i in range(len(held))])
-                assert found[name].acc[seed, k] == pytest.approx(expected["acc"]), (name, share)
-                assert found[name].hfpr[seed, k] == pytest.approx(expected["hfpr"], nan_ok=True), (name, share)
+                assert found[name]["acc"][seed, k] == pytest.approx(expected["acc"]), (name, share)
+                assert found[name]["hfpr"][seed, k] == pytest.approx(expected["hfpr"], nan_ok=True), (name, share)
 
 
 def test_accepting_everything_leaves_nothing_to_rank() -> None:
     for s in two_models().study.settings:
         found = held_out_curves(s, ["confidence", "vcd-contrast", "recap-img", "recap-selector", "recap"])
-        last = np.array([each.acc[:, -1] for each in found.values()])
+        last = np.array([each["acc"][:, -1] for each in found.values()])
         assert (last == last[0]).all()
 
 

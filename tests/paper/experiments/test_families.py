@@ -47,10 +47,10 @@ def test_labels_of_the_family_left_out_play_no_part_in_its_policy() -> None:
     )
     other = setting("other", s.data, MarginTable(rows, s.probed.graph))
     before, after = (family_transfer.transfer(each, each.families["depth"]) for each in (s, other))
-    assert before.mode == after.mode
-    for method, values in before.values.items():
-        assert values["coverage"] == after.values[method]["coverage"]
-        assert values["hfpr"] != after.values[method]["hfpr"]
+    assert before[0] == after[0]
+    for method, values in before[1].items():
+        assert values["coverage"] == after[1][method]["coverage"]
+        assert values["hfpr"] != after[1][method]["hfpr"]
 
 
 def test_evidence_that_repeats_confidence_transfers_alike() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from math import nan
 
-from recap.paper.experiments.sentences import points, span, tally
+from recap.paper.experiment import points, span, tally
 from tests.paper.experiments.by_loops import two_models
 
 

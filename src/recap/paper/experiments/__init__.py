@@ -3,9 +3,7 @@
 import pkgutil
 from importlib import import_module
 
-from recap.paper.experiments.experiment import Experiment
-from recap.paper.experiments.study import Setting, Spent, Study
-from recap.report.result import LackingError, Result
+from recap.paper.experiment import Experiment, LackingError, Result, Setting, Spent, Study
 
 ORDER = (
     "main-results",
@@ -48,19 +46,12 @@ ORDER = (
 
 
 def _discover() -> list[Experiment]:
-    topics = [f"{__name__}.{topic.name}" for topic in pkgutil.iter_modules(__path__) if topic.ispkg]
-    modules = [
-        import_module(f"{topic}.{module.name}")
-        for topic in topics
-        for module in pkgutil.iter_modules(import_module(topic).__path__)
-    ]
-    return [module.measure for module in modules]
+    topics = [import_module(f"{__name__}.{topic.name}") for topic in pkgutil.iter_modules(__path__) if topic.ispkg]
+    names = [f"{topic.__name__}.{module.name}" for topic in topics for module in pkgutil.iter_modules(topic.__path__)]
+    experiments: list[Experiment] = [import_module(name).measure for name in names]
+    return sorted(experiments, key=lambda each: ORDER.index(each.name) if each.name in ORDER else len(ORDER))
 
 
-def _place(experiment: Experiment) -> int:
-    return ORDER.index(experiment.name) if experiment.name in ORDER else len(ORDER)
-
-
-EXPERIMENTS: dict[str, Experiment] = {each.name: each for each in sorted(_discover(), key=_place)}
+EXPERIMENTS: dict[str, Experiment] = {each.name: each for each in _discover()}
 
 __all__ = ["EXPERIMENTS", "ORDER", "Experiment", "LackingError", "Result", "Setting", "Spent", "Study"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 
@@ -11,10 +10,9 @@ import numpy as np
 
 from recap.arrays import Bools
 from recap.evaluation import metrics
-from recap.paper.experiments.experiment import Reads
-from recap.paper.experiments.study import Setting, Study, allowing
-from recap.policy import CONFIDENCE, IMG, SELECTOR, Policy, Scores, calibrate
-from recap.report.result import LackingError
+from recap.paper.experiment import CONFIDENCE, IMG, SELECTOR, Setting, Study, measure_policy
+from recap.paper.study import allowing
+from recap.policy import Policy, Scores, calibrate
 from recap.statistics import coverage_threshold
 
 
@@ -29,7 +27,7 @@ class SourcePolicies:
     @property
     def eligible(self) -> int:
         """Splits in which confidence stays as a veto."""
-        return Counter(policy.mode for policy in self.policies)[SELECTOR]
+        return sum(policy.mode == SELECTOR for policy in self.policies)
 
     @property
     def mode(self) -> str:
@@ -38,26 +36,12 @@ class SourcePolicies:
 
     def recap(self, target: Setting) -> list[dict[str, float]]:
         """Each split's policy on the target's rows, unchanged."""
-        held = target.scores
-        applied = [policy.apply(held) for policy in self.policies]
-        return [metrics.measure(each.risk, each.accepted, held.yes, held.positive) for each in applied]
+        return [measure_policy(policy, target.scores) for policy in self.policies]
 
     def confidence(self, target: Setting) -> list[dict[str, float]]:
         """Each split's confidence threshold on the target's rows, unchanged."""
-        held = target.scores
-        return [
-            metrics.measure(held.confidence, held.confidence <= threshold, held.yes, held.positive)
-            for threshold in self.confident
-        ]
-
-
-def _external(study: Study) -> Iterable[tuple[str, str]]:
-    if study.external is None:
-        raise LackingError("an external benchmark to transfer to")
-    return product(study.headline, (study.external,))
-
-
-EXTERNAL = Reads(("primary", "external"), _external, several=True)
+        held, risk = target.scores, target.scores.confidence
+        return [metrics.measure(risk, risk <= threshold, held.yes, held.positive) for threshold in self.confident]
 
 
 def targets(study: Study, settings: Sequence[Setting]) -> tuple[list[tuple[Setting, list[Setting]]], tuple[str, ...]]:

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from recap.errors import RecapError
 from recap.evaluation.protocol import DEPLOYED, evaluate
-from recap.evaluation.result import Measured
-from recap.paper.experiments.experiment import IMG, Result, Setting, Sheet, Study, experiment, span, tally
-from recap.policy import CONFIDENCE
+from recap.paper.experiment import CONFIDENCE, IMG, Result, Setting, Sheet, Study, changes, experiment, span, tally
 
 FLIP = "bcea-flip"
 FAMILY = "left_right"
@@ -17,15 +15,10 @@ METHODS = {CONFIDENCE: "confidence", FLIP: "BCEA-Flip", IMG: "RECAP-Img", DEPLOY
 METRICS = ("coverage", "acc", "hfpr", "hall_auc")
 
 
-@experiment(
-    "BCEA's horizontal flip",
-    "On left/right statements, does mirroring the image tell wrong answers from right ones better than asking for the "
-    "contradiction?",
-    ("bcea-flip",),
-    risks=(CONFIDENCE, IMG, FLIP),
-)
+@experiment("BCEA's horizontal flip", "bcea-flip", risks=(CONFIDENCE, IMG, FLIP))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The held-out protocol on left/right rows alone: thresholds, CDFs and the gate see no other family."""
+    """On left/right statements, does mirroring the image tell wrong answers from right ones better than asking for the
+    contradiction?"""
     sheet = Sheet(
         "bcea-flip",
         "What mirroring the image says of left and right",
@@ -35,7 +28,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     missing, measured = list[str](), list[Setting]()
     for s in settings:
         try:
-            risks = _left_right(s)
+            # The paired intervals of an evaluation are not asked for here: one draw is the fewest it takes.
+            rows, of = s.table.where(s.families[FAMILY]), (CONFIDENCE, FLIP, IMG)
+            risks = evaluate(rows, splits=s.splits, coverage=s.coverage, level=s.level, draws=1, risks=of).inside
         except RecapError as error:
             missing.append(f"{study.name(s)}: {error}")
             continue
@@ -49,18 +44,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     return Result((sheet.table,), tuple(findings), missing=tuple(missing))
 
 
-def _left_right(s: Setting) -> dict[str, Measured]:
-    """The paired intervals of an evaluation are not asked for here: one draw is the fewest it takes."""
-    rows = s.table.where(s.families[FAMILY])
-    risks = (CONFIDENCE, FLIP, IMG)
-    return evaluate(rows, splits=s.splits, coverage=s.coverage, level=s.level, draws=1, risks=risks).inside
-
-
 def _compared(study: Study, settings: list[Setting], sheet: Sheet, ours: str, theirs: str) -> str:
     """Two risks by their held-out Hall-AUC."""
-    ours_auc, theirs_auc = (
-        [sheet.value(s, method, "hall_auc", FAMILY) / 100 for s in settings] for method in (ours, theirs)
-    )
-    ahead = [a - b for a, b in zip(ours_auc, theirs_auc, strict=True)]
+    aucs = ([sheet.value(s, method, "hall_auc", FAMILY) / 100 for s in settings] for method in (ours, theirs))
+    ahead = changes(*aucs)
     better = f"{METHODS[ours]} ranks false assertions about left and right better than {METHODS[theirs]} in "
     return f"{better}{tally(study, settings, ahead)}: held-out Hall-AUC {span(ahead)}."

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from recap.paper.experiments.experiment import FOUR, Metric, Reads, Result, Setting, Sheet, Study, Whole, experiment
-from recap.paper.experiments.sentences import span, tally
-from recap.policy import IMG
+from recap.paper.experiment import FOUR, IMG, Metric, Reads, Result, Sheet, Whole, experiment, span, tally
+from recap.paper.study import Setting, Study, changes
 from recap.risks import Margins
 from recap.statistics import accept_lowest, errors, share
 from recap.table import Bools
@@ -21,14 +20,10 @@ def _every_model(study: Study) -> Iterable[tuple[str, str]]:
 
 
 @experiment(
-    'A competitive "no"',
-    'Should a "no" need a contradiction that is stronger than the claim itself, where the model affirms both?',
-    (COMPETITIVE, TEXT),
-    reads=Reads(("primary", "further"), _every_model),
-    risks=(IMG, COMPETITIVE),
+    'A competitive "no"', COMPETITIVE, TEXT, reads=Reads(("primary", "further"), _every_model), risks=(IMG, COMPETITIVE)
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """What the competitive "no" changes on held-out units, and how RECAP-Img treats jointly positive "no" answers."""
+    """Should a "no" need a contradiction that is stronger than the claim itself, where the model affirms both?"""
     sheet = Sheet(
         COMPETITIVE,
         'A competitive "no" instead of RECAP-Img\'s',
@@ -50,7 +45,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     coverage = settings[0].coverage
     metrics = (Metric(JOINT), Metric("coverage", JOINT, coverage=coverage), Metric("err", JOINT, coverage=coverage))
     for s, shares in zip(settings, treated, strict=True):
-        sheet.spread(s, COMPETITIVE, _changes(s), difference="change")
+        # The predicted-yes rows are scored alike, so all of the change comes from the "no" branch.
+        ours, theirs = s.held_out(COMPETITIVE).values, s.held_out(IMG).values
+        sheet.spread(s, COMPETITIVE, {n: changes(ours[n], theirs[n]) for n in FOUR}, difference="change")
         joint.put(s, IMG, dict(zip(metrics, shares, strict=True)))
     for metric, over in zip(metrics, zip(*treated, strict=True), strict=True):
         text.extremes(Whole(coverage), IMG, metric, over)
@@ -62,12 +59,6 @@ def jointly_positive(s: Setting) -> Bools:
     """Rows answered "no" although both the claim and its strongest contradiction are affirmed on the image."""
     image = Margins(s.table).image
     return ~s.table.yes & (image.claim > 0) & (image.contradiction > 0)
-
-
-def _changes(s: Setting) -> dict[str, list[float]]:
-    """By split; the predicted-yes rows are scored alike, so all of it comes from the "no" branch."""
-    ours, theirs = s.held_out(COMPETITIVE).values, s.held_out(IMG).values
-    return {name: [a - b for a, b in zip(ours[name], theirs[name], strict=True)] for name in FOUR}
 
 
 def _treated(s: Setting) -> tuple[float, float, float]:
@@ -83,10 +74,10 @@ def _effect(study: Study, settings: list[Setting], sheet: Sheet) -> str:
         [sheet.value(s, COMPETITIVE, name, difference="change") / 100 for s in settings]
         for name in ("hall_auc", "hfpr")
     )
-    fewer = [-change for change in asserted]
+    fewer = tally(study, settings, [-change for change in asserted])
     return (
         f"Making the contradiction outdo the claim raises held-out Hall-AUC in {tally(study, settings, ranking)}, "
-        f"{span(ranking)}, and lowers {study.heading('hfpr')} in {tally(study, settings, fewer)}, {span(asserted)}."
+        f"{span(ranking)}, and lowers {study.heading('hfpr')} in {fewer}, {span(asserted)}."
     )
 
 

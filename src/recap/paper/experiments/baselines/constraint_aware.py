@@ -5,8 +5,8 @@ The answer under audit stays the direct one: a constrained prompt only says how 
 
 from __future__ import annotations
 
-from recap.paper.experiments.experiment import CONFIDENCE, FOUR, IMG, Metric, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.sentences import span, tally
+from recap.paper.experiment import CONFIDENCE, FOUR, IMG, Metric, Result, Sheet, experiment, span, tally
+from recap.paper.study import Setting, Study, changes
 from recap.statistics import errors, share
 from recap.table import Bools
 
@@ -20,14 +20,14 @@ METHODS = (CONFIDENCE, *OTHERS, BIDIRECTIONAL, COMBINED, IMG)
 
 @experiment(
     "Constraint-aware prompting",
-    "Does a prompt that makes the model check the relation both ways, or through a third object, tell which of its "
-    "direct answers to reject?",
-    ("constraint-aware-risk", "text:constraint-aware"),
+    "constraint-aware-risk",
+    "text:constraint-aware",
     risks=(CONFIDENCE, IMG, *PROMPTS),
     optional=OTHERS,
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The constrained risks beside the others, and how often the constrained answer differs from the audited one."""
+    """Does a prompt that makes the model check the relation both ways, or through a third object, tell which of its
+    direct answers to reject?"""
     sheet = Sheet(
         "constraint-aware-risk",
         "Constraint-aware prompts as a rejection risk",
@@ -47,8 +47,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         for method in PROMPTS:
             text.put(s, method, _changed(s, method))
             text.interval(s, method, Metric("hall_auc", difference="gain"), s.evaluation.gains[method]["hall_auc"])
-            text.put(s, method, {"hall_auc": _behind(s, method)}, difference="behind_img")
-        flip = s.pooled_risk((constrained_yes(s, COMBINED) != s.table.yes).astype(float))
+            behind = s.pooled(IMG)["hall_auc"] - s.pooled(method)["hall_auc"]
+            text.put(s, method, {"hall_auc": behind}, difference="behind_img")
+        flip = s.pooled((constrained_yes(s, COMBINED) != s.table.yes).astype(float))
         text.put(s, FLIP, flip, ("err_auc", "hall_auc"))
     return Result((sheet.table, text.table), _findings(study, settings))
 
@@ -68,19 +69,15 @@ def _changed(s: Setting, method: str) -> dict[str, float]:
     }
 
 
-def _behind(s: Setting, method: str) -> float:
-    return s.pooled(IMG)["hall_auc"] - s.pooled(method)["hall_auc"]
-
-
 def _findings(study: Study, settings: list[Setting]) -> tuple[str, ...]:
-    changes = {study.name(s): _changed(s, COMBINED) for s in settings}
+    answers = {study.name(s): _changed(s, COMBINED) for s in settings}
     changed = "; ".join(
         f"{name} {100 * c['changed']:.1f} %"
         + (f", of which {100 * c['changed_wrong']:.1f} % were wrong" if c["changed"] > 0 else "")
-        for name, c in changes.items()
+        for name, c in answers.items()
     )
     gains = [s.evaluation.gains[COMBINED]["hall_auc"] for s in settings]
-    behind = [_behind(s, COMBINED) for s in settings]
+    behind = changes(*([s.pooled(method)["hall_auc"] for s in settings] for method in (IMG, COMBINED)))
     return (
         f"Answers that CA-Combined changes: {changed}.",
         f"As a risk it ranks false assertions better than confidence, beyond chance, in "

@@ -12,7 +12,7 @@ import numpy as np
 
 from recap.claims import Graph
 from recap.evaluation.metrics import measure as metrics_of
-from recap.paper.experiments.experiment import MAIN, Reads, Result, Setting, Sheet, Study, Whole, experiment
+from recap.paper.experiment import MAIN, Reads, Result, Setting, Sheet, Study, Whole, experiment
 from recap.risks import RISKS, compute_risk, offered
 from recap.statistics import accept_lowest
 from recap.table import Direct, MarginTable, Row
@@ -22,14 +22,13 @@ VARIANTS = ("confidence", "prompt-sc", "anti-delta", "recap-img", "recap-cal", "
 
 @experiment(
     "Low-cost equivalence",
-    "Does a risk stay the same when only the probes it needs are asked?",
-    ("text:low-cost",),
+    "text:low-cost",
     reads=Reads(("primary", "reprobed"), MAIN.places),
     risks=(),
     optional=VARIANTS,
 )
 def measure(_: Study, settings: list[Setting]) -> Result:
-    """Each variant on rows that hold only what it declares, and on rows that were asked no more, against all."""
+    """Does a risk stay the same when only the probes it needs are asked?"""
     sheet = Sheet(
         "text:low-cost",
         "Required probes against all probes",
@@ -62,8 +61,11 @@ def measure(_: Study, settings: list[Setting]) -> Result:
     metric, risk = (max(column) for column in zip(*checks, strict=True))
     figures = {"checks": len(checks), "metric_difference": metric, "risk_difference": risk}
     sheet.put(Whole(settings[0].coverage), "", figures)
-    findings = (finding(len(checks), metric, risk), asked_again(again))
-    return Result((sheet.table, kept.table), findings)
+    repeated = "Only the formula was checked: no statement was probed again."
+    if again:
+        repeated = f"In {len(again)} of them up to {max(again)} statements were also asked again, with a small "
+        repeated += "probe set alone: another batch may move the last digits of a margin."
+    return Result((sheet.table, kept.table), (finding(len(checks), metric, risk), repeated))
 
 
 def differences(s: Setting, name: str, reduced: MarginTable) -> tuple[float, float]:
@@ -86,22 +88,16 @@ def _apart(one: float, other: float) -> float:
 
 def only(table: MarginTable, needs: Sequence[str]) -> MarginTable:
     """The same rows with these inputs and no others. The audited answer stays: it is what is judged, not a probe."""
-    direct = [kind for source, kind in map(_parts, needs) if source == "direct"]
-    channels: dict[str, list[str]] = {}
-    for source, kind in map(_parts, needs):
-        if source != "direct":
-            channels.setdefault(source, []).append(kind)
+    kinds: dict[str, list[str]] = {"direct": []}
+    for source, _, kind in (need.partition(".") for need in needs):
+        kinds.setdefault(source, []).append(kind)
+    direct = kinds.pop("direct")
     asked = {
-        claim: {channel: _relations(table.graph, claim, kinds) for channel, kinds in channels.items()}
+        claim: {channel: _relations(table.graph, claim, some) for channel, some in kinds.items()}
         for claim in {row.claim for row in table.rows if row.claim is not None}
     }
     rows = tuple(_reduced(row, direct, asked[row.claim] if row.claim else {}) for row in table.rows)
     return MarginTable(rows, table.graph, table.source, table.places)
-
-
-def _parts(need: str) -> tuple[str, str]:
-    source, _, kind = need.partition(".")
-    return source, kind
 
 
 def _relations(graph: Graph, claim: str, kinds: Iterable[str]) -> tuple[str, ...]:
@@ -117,9 +113,7 @@ def _reduced(row: Row, direct: Sequence[str], asked: Mapping[str, Sequence[str]]
     }
     # What was valid stays valid: nothing is checked again.
     answers = Direct.model_construct(**{kind: getattr(row.direct, kind) for kind in direct})
-    return row.model_copy(
-        update={"answer": "yes" if row.says_yes else "no", "direct": answers, "margins": margins},
-    )
+    return row.model_copy(update={"answer": "yes" if row.says_yes else "no", "direct": answers, "margins": margins})
 
 
 def margins_per_row(table: MarginTable) -> float:
@@ -137,13 +131,3 @@ def finding(checks: int, metric: float, risk: float) -> str:
     if metric == risk == 0:
         return f"In {checks} checks, leaving out the probes that a risk does not read changed no risk and no metric."
     return f"In {checks} checks, leaving out unread probes changed a risk by up to {risk:g} and a metric by {metric:g}."
-
-
-def asked_again(statements: Sequence[int]) -> str:
-    """How far the check went."""
-    if not statements:
-        return "Only the formula was checked: no statement was probed again."
-    return (
-        f"In {len(statements)} of them up to {max(statements)} statements were also asked again, with a small probe "
-        "set alone: another batch may move the last digits of a margin."
-    )

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from recap.claims import Claim, Statement
-from recap.paper.experiments.experiment import Reads, Result, Setting, Sheet, Study, Whole, experiment
+from recap.paper.experiment import Reads, Result, Setting, Sheet, Study, Whole, experiment
 from recap.probes import merge_by_image, plan_probes, planned_calls, printed_calls, ways
 from recap.probes.cost import CALLS_PER_PROBE
 from recap.table import MarginTable
 
 PLANS = ("img", "cal", "diagnostic", "all")
-SHARED = PLANS[:3]
-"""also counted with pictures shared"""
 
 
 def _once(study: Study) -> Iterable[tuple[str, str]]:
@@ -21,15 +19,9 @@ def _once(study: Study) -> Iterable[tuple[str, str]]:
     return [(m, data) for data in study.primary for m in study.headline if first.get(data, m) == m]
 
 
-@experiment(
-    "Probe cost",
-    "How many likelihood calls does each risk need per statement?",
-    ("supp-probe-cost",),
-    reads=Reads(("primary",), _once),
-    risks=(),
-)
+@experiment("Probe cost", "supp-probe-cost", reads=Reads(("primary",), _once), risks=())
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Mean calls per statement inside the graph, by benchmark: they depend on the statements, not on the model."""
+    """How many likelihood calls does each risk need per statement?"""
     printed = Sheet(
         "supp-probe-cost",
         "Likelihood calls per statement",
@@ -49,7 +41,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         claims = claims_of(s.table)
         costs = paper_calls(claims, s.table)
         alone = planned_calls(claims, s.table.graph)
-        shared = {name: shared_calls(claims, s.table, name) for name in SHARED}
+        # Also counted with pictures shared.
+        shared = {name: shared_calls(claims, s.table, name) for name in PLANS[:3]}
         for method, calls in costs.items():
             printed.put(benchmark, method, {"calls": calls})
         for name in PLANS:
@@ -76,15 +69,12 @@ def paper_calls(claims: list[Claim], table: MarginTable) -> dict[str, float]:
     """Mean calls of every risk in the cost table, in the paper's counting."""
     costs = printed_calls(claims, table.graph)
     contradictions = sum(len(claim.contradictions) for claim in claims) / len(claims)
-    wordings = 1 + len(ways("paraphrases"))
     return {
         "confidence": costs["confidence"],
-        "prompt-sc": float(CALLS_PER_PROBE * wordings),
+        "prompt-sc": float(CALLS_PER_PROBE * (1 + len(ways("paraphrases")))),
         # The direct answer, and every contradiction with and without the image.
         "anti-delta": CALLS_PER_PROBE * (1 + 2 * contradictions),
-        "recap-img": costs["recap-img"],
-        "recap-cal": costs["recap-cal"],
-        "full": costs["full"],
+        **{name: costs[name] for name in ("recap-img", "recap-cal", "full")},
         # The veto reads the direct margin, which is there already.
         "recap-selector": costs["recap-img"],
     }

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 
+from recap.paper.experiment import Result, Setting, Sheet, Spent, Study, experiment
 from recap.paper.experiments.cost.probe_cost import claims_of, distinct_probes
-from recap.paper.experiments.experiment import Result, Setting, Sheet, Spent, Study, experiment
 from recap.probes import diagnostic_probes
 
 METHOD = "recap-vcd"
 
 
-@experiment(
-    "Runtime",
-    "How long does it take to ask everything that the diagnostics need?",
-    ("runtime-summary",),
-    risks=(),
-)
+@experiment("Runtime", "runtime-summary", risks=())
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Probes in the paper's counting and in ours; minutes where the margins were probed for this report."""
+    """How long does it take to ask everything that the diagnostics need?"""
     sheet = Sheet(
         "runtime-summary",
         "Probes and wall-clock time",
@@ -44,17 +39,11 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         if s.spent is None:
             missing.append(f"{study.name(s)}: not timed: these margins were not probed here")
         else:
-            timed = {
-                "probes": s.spent.probes,
-                "minutes": s.spent.seconds / 60,
-                "sec_per_sample": s.spent.seconds / len(s.table),
-            }
+            probes, seconds = s.spent.probes, s.spent.seconds
+            timed = {"probes": probes, "minutes": seconds / 60, "sec_per_sample": seconds / len(s.table)}
             sheet.put(s, METHOD, timed)
-            ours["probes_per_second"] = rate(s.spent)
-            findings.append(
-                f"{study.name(s)}: {s.spent.probes:,} probes in {s.spent.seconds / 60:.1f} minutes, "
-                f"{rate(s.spent):.0f} a second."
-            )
+            ours["probes_per_second"] = speed = rate(s.spent)
+            findings.append(f"{study.name(s)}: {probes:,} probes in {seconds / 60:.1f} minutes, {speed:.0f} a second.")
         own.put(s, METHOD, ours)
         counted.setdefault(
             s.data,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from recap.arrays import Bools, Floats
+from recap.paper.experiment import IMG, LackingError, Result, Setting, Sheet, Study, experiment, points
 from recap.paper.experiments.cost.probe_cost import claims_of
-from recap.paper.experiments.experiment import LackingError, Result, Setting, Sheet, Study, experiment, points
-from recap.policy import IMG, STAGED, calibrate
+from recap.policy import STAGED
 from recap.policy.policy import FIRST_STAGE
 from recap.probes import printed_calls
 from recap.statistics import accept_lowest, accepted_count, accuracy, ascending, hallucination_fpr
@@ -15,13 +15,9 @@ from recap.statistics import accept_lowest, accepted_count, accuracy, ascending,
 METHOD = "recap-staged"
 
 
-@experiment(
-    "Confidence-first staging",
-    "What does it cost to probe only those answers that confidence does not accept at once?",
-    ("staged-cost",),
-)
+@experiment("Confidence-first staging", "staged-cost")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Calls, accuracy and H-FPR of full RECAP-Img and of the staged variant: pooled, then over the splits."""
+    """What does it cost to probe only those answers that confidence does not accept at once?"""
     sheet = Sheet(
         "staged-cost",
         "RECAP-Img on every statement, or on what confidence leaves open",
@@ -43,7 +39,8 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         sheet.put(s, IMG, {"calls": full[IMG]} | pooled, ("calls", "acc", "hfpr"))
         accepted, first = stages(s.risk("confidence"), s.risk(IMG), s.coverage)
         staged = outcome(accepted, s.table.yes, s.table.positive)
-        calls = staged_calls(full, float((~first).mean()))
+        # Everyone pays for confidence, the share that is left for the further probes.
+        calls = full["confidence"] + float((~first).mean()) * (full[IMG] - full["confidence"])
         sheet.put(s, METHOD, {"calls": calls} | staged)
         own.spread(s, IMG, s.held_out(IMG).values, ("coverage", "acc", "hfpr"))
         own.spread(s, METHOD, deployed(s))
@@ -65,11 +62,6 @@ def stages(confidence: Floats, relation: Floats, coverage: float) -> tuple[Bools
     return accepted, first
 
 
-def staged_calls(full: dict[str, float], left: float) -> float:
-    """Everyone pays for confidence, the share that is left for the further probes."""
-    return full["confidence"] + left * (full[IMG] - full["confidence"])
-
-
 def outcome(accepted: Bools, yes: Bools, positive: Bools) -> dict[str, float]:
     """What the accepted set is worth."""
     return {"acc": accuracy(accepted, yes, positive), "hfpr": hallucination_fpr(accepted, yes, positive)}
@@ -80,8 +72,7 @@ def deployed(s: Setting) -> dict[str, list[float]]:
 
     def split(_: int, side: Bools) -> dict[str, float]:
         held = s.scores.where(~side)
-        policy = calibrate(s.scores.where(side), s.coverage, graph=s.table.graph.hash, mode=STAGED, level=s.level)
-        applied = policy.apply(held)
+        applied = s.calibrate(side, STAGED).apply(held)
         share = {"coverage": float(applied.accepted.mean()), "probed": float((~applied.first_stage).mean())}
         return share | outcome(applied.accepted, held.yes, held.positive)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import math
 
@@ -10,8 +11,8 @@ from numpy.typing import NDArray
 
 from recap.arrays import Bools
 from recap.errors import RecapError
-from recap.paper.experiments.experiment import DEPLOYED, Chart, Metric, Result, Setting, Sheet, Study, Whole, experiment
-from recap.policy import SELECTOR, Policy, calibrate
+from recap.paper.experiment import DEPLOYED, SELECTOR, Chart, Metric, Result, Setting, Sheet, Study, Whole, experiment
+from recap.policy import Policy
 from recap.report.charts import Line, line_chart
 from recap.table import MarginTable
 
@@ -19,13 +20,9 @@ BUDGETS = (1, 2, 5, 10, 20)
 """percent of all units; the last is a split's whole calibration side"""
 
 
-@experiment(
-    "Calibration size",
-    "How many labelled units does the gate need, and how well does a threshold from few of them carry over?",
-    ("calibration-size", "text:calibration-size"),
-)
+@experiment("Calibration size", "calibration-size", "text:calibration-size")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """How often the gate keeps the veto, and how well the threshold carries over, at each budget."""
+    """How many labelled units does the gate need, and how well does a threshold from few of them carry over?"""
     sheet = Sheet(
         "calibration-size",
         "How often the gate keeps the veto, by labelled units",
@@ -57,13 +54,9 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     for budget in (BUDGETS[0], BUDGETS[-1]):
         metric = Metric("coverage_sd", f"cal{budget}")
         text.extremes(Whole(settings[0].coverage), DEPLOYED, metric, spreads[budget])
-    steps = [f"{budget} %" for budget in BUDGETS]
-    chart = Chart(
-        "calibration-size",
-        "Eligibility of the veto over calibration budgets",
-        line_chart(steps, lines, "splits that keep the veto, %", low=0, high=100),
-        "Budgets are shares of all units.",
-    )
+    steps, title = [f"{budget} %" for budget in BUDGETS], "Eligibility of the veto over calibration budgets"
+    svg = line_chart(steps, lines, "splits that keep the veto, %", low=0, high=100)
+    chart = Chart("calibration-size", title, svg, "Budgets are shares of all units.")
     return Result((sheet.table, text.table, own.table), tuple(findings), (chart,))
 
 
@@ -86,13 +79,9 @@ def unit_ranks(table: MarginTable, side: Bools, seed: int) -> NDArray[np.intp]:
     """The place of each row's unit among the split's calibration units; beyond all places for held-out rows."""
     names = [row.unit for row in table.rows]
     calibrating = {name for name, chosen in zip(names, side, strict=True) if chosen}
-    ordered = sorted(calibrating, key=lambda name: (_hash(seed, name), name))
-    place = {name: i for i, name in enumerate(ordered)}
+    hashes = {name: hashlib.md5(f"{seed}{name}".encode(), usedforsecurity=False).hexdigest() for name in calibrating}
+    place = {name: i for i, name in enumerate(sorted(calibrating, key=lambda name: (hashes[name], name)))}
     return np.array([place.get(name, len(names)) for name in names], dtype=np.intp)
-
-
-def _hash(seed: int, unit: str) -> str:
-    return hashlib.md5(f"{seed}{unit}".encode(), usedforsecurity=False).hexdigest()
 
 
 def units_of(budget: int, table: MarginTable) -> int:
@@ -102,27 +91,19 @@ def units_of(budget: int, table: MarginTable) -> int:
 
 def fitted(s: Setting, rows: Bools) -> Policy | None:
     """The policy that these rows give; None where they cannot calibrate one."""
-    try:
-        return calibrate(s.scores.where(rows), s.coverage, graph=s.table.graph.hash, level=s.level)
-    except RecapError:
-        return None
+    with contextlib.suppress(RecapError):
+        return s.calibrate(rows)
+    return None
 
 
 def finding(name: str, eligible: dict[int, float], coverage: dict[int, list[float]]) -> str:
     """Whether the mode depends on the budget, and what the budget does for coverage."""
-    least, most = BUDGETS[0], BUDGETS[-1]
     shares = [f"{100 * eligible[b]:.0f}" for b in BUDGETS]
-    mode = (
-        f"the gate keeps the veto in {shares[0]} % of the splits at every budget"
-        if len(set(shares)) == 1
-        else f"the gate keeps the veto in {', '.join(shares)} % of the splits with {', '.join(map(str, BUDGETS))} % of "
-        "the units"
-    )
-    spreads = {b: float(np.nanstd(coverage[b])) for b in (least, most) if not np.isnan(coverage[b]).all()}
-    moved = (
-        f" Held-out coverage spreads by {100 * spreads[least]:.1f} points at {least} % and by "
-        f"{100 * spreads[most]:.1f} at {most} %."
-        if len(spreads) == 2
-        else ""
-    )
-    return f"{name}: {mode}.{moved}"
+    same, budgets = len(set(shares)) == 1, ", ".join(map(str, BUDGETS))
+    where = "at every budget" if same else f"with {budgets} % of the units"
+    found = f"{name}: the gate keeps the veto in {shares[0] if same else ', '.join(shares)} % of the splits {where}."
+    ends = {b: coverage[b] for b in (BUDGETS[0], BUDGETS[-1])}
+    if any(np.isnan(values).all() for values in ends.values()):
+        return found
+    (least, some), (most, all_) = ((b, 100 * np.nanstd(values)) for b, values in ends.items())
+    return f"{found} Held-out coverage spreads by {some:.1f} points at {least} % and by {all_:.1f} at {most} %."

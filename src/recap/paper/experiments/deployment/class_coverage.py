@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 
-from recap.paper.experiments.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, Whole, experiment
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, Whole, experiment
 
 LABELS = {"coverage_yes": "true", "coverage_no": "false"}
 SMALL = 2.1
 """points that the paper's ten quiet cells stay within"""
 
 
-@experiment(
-    "Coverage of each label",
-    "One threshold serves true and false statements: does RECAP reach its H-FPR by accepting fewer of one label?",
-    ("text:class-coverage",),
-)
+@experiment("Coverage of each label", "text:class-coverage")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The share accepted among true and among false statements, and what the policy changes in it."""
+    """One threshold serves true and false statements: does RECAP reach its H-FPR by accepting fewer of one label?"""
     sheet = Sheet(
         "text:class-coverage",
         "Acceptance among true and among false statements",
@@ -34,20 +30,14 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         for name, label in LABELS.items():
             if not math.isnan(change[name]):
                 changes[f"{label} statements of {study.name(s)}"] = 100 * change[name]
-    sheet.put(Whole(settings[0].coverage), DEPLOYED, {"cells": len(changes), "quiet_cells": len(quiet(changes))})
-    return Result((sheet.table,), _findings(changes))
-
-
-def quiet(changes: dict[str, float]) -> list[str]:
-    """The cells that change no more than the paper's ten quiet ones, which it counts by what it prints: one decimal."""
-    return [cell for cell, change in changes.items() if round(abs(change), 1) <= SMALL]
-
-
-def _findings(changes: dict[str, float]) -> tuple[str, ...]:
+    # The paper counts its ten quiet cells by what it prints: one decimal.
+    quiet = sum(round(abs(change), 1) <= SMALL for change in changes.values())
+    sheet.put(Whole(settings[0].coverage), DEPLOYED, {"cells": len(changes), "quiet_cells": quiet})
     if not changes:
-        return ()
-    small, where = len(quiet(changes)), max(changes, key=lambda cell: abs(changes[cell]))
-    return (
-        f"From confidence to the deployed policy, {small} of {len(changes)} model–data–label cells change their "
-        f"coverage by at most {SMALL} points; the largest change is {changes[where]:+.1f} points, for {where}.",
+        return Result((sheet.table,))
+    where = max(changes, key=lambda cell: abs(changes[cell]))
+    finding = (
+        f"From confidence to the deployed policy, {quiet} of {len(changes)} model–data–label cells change their "
+        f"coverage by at most {SMALL} points; the largest change is {changes[where]:+.1f} points, for {where}."
     )
+    return Result((sheet.table,), (finding,))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Chart, Metric, Result, Setting, Sheet, Study, experiment, points
+from recap.paper.experiment import DEPLOYED, Chart, Metric, Result, Setting, Sheet, Study, experiment, points
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 from recap.report.charts import Curve, coverage_chart
 from recap.statistics import accepted_count, ascending, errors, hallucinations
@@ -19,56 +18,39 @@ VCD = "vcd-contrast"
 GRID = np.arange(1, 21) / 20
 HELD_OUT = (50, 60, 70, 80, 90)
 POOLED = (70, 80, 90)
+LABELS = {"acc": "accuracy among accepted", "hfpr": "H-FPR"}
 DRAWN = {CONFIDENCE: ("confidence", "conf"), IMG: ("RECAP-Img", "img"), SELECTOR: ("RECAP-Selector", "sel")}
 
 
-@dataclass(frozen=True)
-class Frontier:
-    """Accuracy and H-FPR at some coverages: (coverages,) each, or (splits, coverages). NaN where undefined."""
-
-    acc: Floats
-    hfpr: Floats
+Frontier = dict[str, Floats]
+"""acc and hfpr at some coverages: (coverages,) each, or (splits, coverages); NaN where undefined"""
 
 
-@experiment(
-    "Coverage curves",
-    "Does the order of the risks depend on how many answers are accepted?",
-    ("supp-coverage-frontier",),
-    optional=(VCD,),
-)
+@experiment("Coverage curves", "supp-coverage-frontier", optional=(VCD,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Curves over the splits, and pooled figures around the operating point."""
+    """Does the order of the risks depend on how many answers are accepted?"""
     sheet = Sheet(
         "supp-coverage-frontier",
         "Accuracy and H-FPR over coverage",
         "Held-out means ± standard deviation over the splits at exact coverage among the held-out rows; CDFs and mode "
         "from the calibration rows. Percent.",
     )
-    own = Sheet(
-        "own:coverage-curves",
-        "Accuracy and H-FPR at three coverages",
-        "Pooled at exact coverage; percent.",
-    )
+    own = Sheet("own:coverage-curves", "Accuracy and H-FPR at three coverages", "Pooled at exact coverage; percent.")
     charts: list[Chart] = []
     findings: list[str] = []
     for s in settings:
         fixed = [name for name in (CONFIDENCE, VCD, IMG, SELECTOR) if s.allows(name)]
-        pooled = {name: frontier(s.risk(name), s.table.yes, s.table.positive, shares(POOLED)) for name in fixed}
+        some = np.array(POOLED) / 100
+        pooled = {name: frontier(s.risk(name), s.table.yes, s.table.positive, some) for name in fixed}
         curves = held_out_curves(s, [*fixed, DEPLOYED])
         for name, at in pooled.items():
             own.put(s, name, by_coverage(at, POOLED))
         for name, curve in curves.items():
-            columns = [int(np.argmin(np.abs(GRID - share))) for share in shares(HELD_OUT)]
-            some = Frontier(curve.acc[:, columns].T, curve.hfpr[:, columns].T)
-            sheet.spread(s, name, by_coverage(some, HELD_OUT))
+            columns = [int(np.argmin(np.abs(GRID - percent / 100))) for percent in HELD_OUT]
+            sheet.spread(s, name, by_coverage({kind: over[:, columns].T for kind, over in curve.items()}, HELD_OUT))
         charts += draw(study.name(s), s, curves)
         findings.append(finding(study.name(s), pooled))
     return Result((sheet.table, own.table), tuple(findings), tuple(charts))
-
-
-def shares(percent: Sequence[int]) -> Floats:
-    """Percentages as shares."""
-    return np.array(percent) / 100
 
 
 def frontier(risk: Floats, yes: Bools, positive: Bools, coverages: Floats) -> Frontier:
@@ -79,7 +61,7 @@ def frontier(risk: Floats, yes: Bools, positive: Bools, coverages: Floats) -> Fr
     asserted = np.cumsum(hallucinations(yes, positive)[order])[last]
     negatives = np.cumsum(~positive[order])[last]
     hfpr = np.where(negatives > 0, asserted / np.maximum(negatives, 1), np.nan)
-    return Frontier(1 - wrong / (last + 1), hfpr)
+    return {"acc": 1 - wrong / (last + 1), "hfpr": hfpr}
 
 
 def held_out_curves(s: Setting, names: Sequence[str]) -> dict[str, Frontier]:
@@ -96,30 +78,20 @@ def held_out_curves(s: Setting, names: Sequence[str]) -> dict[str, Frontier]:
                 risk = s.risk(name)[~side]
             frontiers[name].append(frontier(risk, held.yes, held.positive, GRID))
     return {
-        name: Frontier(np.array([each.acc for each in some]), np.array([each.hfpr for each in some]))
-        for name, some in frontiers.items()
+        name: {kind: np.array([each[kind] for each in some]) for kind in LABELS} for name, some in frontiers.items()
     }
 
 
 def by_coverage(some: Frontier, percent: Sequence[int]) -> dict[Metric, Any]:
     """Both figures by their names; each is a value, or one value per split."""
-    pairs = zip(percent, some.acc, some.hfpr, strict=True)
-    return {
-        Metric(name, coverage=p / 100): values
-        for p, acc, hfpr in pairs
-        for name, values in (("acc", acc), ("hfpr", hfpr))
-    }
+    return {Metric(kind, coverage=p / 100): some[kind][i] for i, p in enumerate(percent) for kind in LABELS}
 
 
 def draw(name: str, s: Setting, curves: dict[str, Frontier]) -> list[Chart]:
     """Two charts, as in the paper: selective accuracy, and H-FPR. Three risks, so that they can be told apart."""
-    drawn = {
-        "acc": ("accuracy among accepted", {risk: curves[risk].acc for risk in DRAWN}),
-        "hfpr": ("H-FPR", {risk: curves[risk].hfpr for risk in DRAWN}),
-    }
     charts: list[Chart] = []
-    for kind, (label, values) in drawn.items():
-        lines = [curve for risk in DRAWN if (curve := banded(*DRAWN[risk], values[risk])) is not None]
+    for kind, label in LABELS.items():
+        lines = [curve for risk in DRAWN if (curve := banded(*DRAWN[risk], curves[risk][kind])) is not None]
         if lines:
             svg = coverage_chart(lines, label, at=s.coverage)
             caption = "Mean over the splits' held-out rows, with the range between the best and the worst split."
@@ -139,7 +111,7 @@ def banded(name: str, style: str, values: Floats) -> Curve | None:
 
 def finding(name: str, pooled: dict[str, Frontier]) -> str:
     """Whether the order of confidence and RECAP-Img is the same around the operating point."""
-    gain = pooled[CONFIDENCE].hfpr - pooled[IMG].hfpr
+    gain = pooled[CONFIDENCE]["hfpr"] - pooled[IMG]["hfpr"]
     where = ", ".join(f"{points(g)} at {p} %" for p, g in zip(POOLED, gain, strict=True))
     lower = "every one" if (gain > 0).all() else "some" if (gain > 0).any() else "none"
     return (

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from recap.evaluation.metrics import measure as all_metrics
-from recap.paper.experiments.experiment import Chart, Result, Setting, Sheet, Study, experiment, mean_defined, points
+from recap.arrays import Bools
+from recap.paper.experiment import Chart, Result, Sheet, experiment, points
+from recap.paper.study import Setting, Study, mean_defined, measure_policy
 from recap.policy import IMG, SELECTOR, Gate, Policy, Scores, confidence_gate
 from recap.report.charts import Bounds, gate_chart
 from recap.statistics import coverage_threshold
@@ -17,14 +18,10 @@ LEVELS = (0.9, SHOWN, 0.99)
 CHANGES = ("acc", "hfpr")
 
 
-@experiment(
-    "Sensitivity of the gate",
-    "Would another confidence level, or simply taking the mode that does better on the calibration rows, have chosen "
-    "differently, and what would it have changed?",
-    ("text:eligibility",),
-)
+@experiment("Sensitivity of the gate", "text:eligibility")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Eligible splits at three levels; the splits in which utility agrees with the gate; what it changes held out."""
+    """Would another confidence level, or simply taking the mode that does better on the calibration rows, have chosen
+    differently, and what would it have changed?"""
     sheet = Sheet(
         "text:eligibility",
         "The gate at other levels, and a mode chosen by utility",
@@ -32,12 +29,13 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         f"{study.heading('hfpr')} chooses the same mode as the gate; held-out means ± standard deviation of what that "
         "choice changes. Counts and points.",
     )
-    gates = [[_gates(s, split) for split in range(s.splits)] for s in settings]
-    findings = [_rule(study, s, by_split, sheet) for s, by_split in zip(settings, gates, strict=True)]
-    bounds = [
-        (study.name(s), [_bounds(by_level[SHOWN]) for by_level in by_split])
-        for s, by_split in zip(settings, gates, strict=True)
-    ]
+    findings: list[str] = []
+    bounds: list[tuple[str, list[Bounds]]] = []
+    for s in settings:
+        gates = [_gates(s, split) for split in range(s.splits)]
+        findings.append(_rule(study, s, gates, sheet))
+        shown = [by_level[SHOWN] for by_level in gates]
+        bounds.append((study.name(s), [Bounds(g.hfpr_upper, g.hall_auc_lower, g.eligible) for g in shown]))
     chart = Chart(
         "gate",
         "The gate, split by split",
@@ -55,9 +53,15 @@ def _rule(study: Study, s: Setting, gates: list[dict[float, Gate]], sheet: Sheet
     by_utility = [_by_utility(s, split) for split in range(s.splits)]
     agreed = sum(u.mode == p.mode for u, p in zip(by_utility, s.policies, strict=True))
     sheet.put(s, "utility", {"agree_n": agreed})
-    changes = _changes(s, by_utility)
-    sheet.spread(s, "utility", changes, difference="change")
-    return _finding(study, s, counts, agreed, changes)
+    changed = _changes(s, by_utility)
+    sheet.spread(s, "utility", changed, difference="change")
+    levels = ", ".join(f"{count} (at {100 * level:.0f} %)" for level, count in counts.items())
+    rules = f"{study.name(s)}: of {s.splits} splits confidence is eligible as a veto in {levels}; "
+    rules += f"choosing by calibration utility agrees with the gate in {agreed}"
+    if agreed == s.splits:
+        return f"{rules}."
+    by = [f"{study.heading(name)} by {points(mean_defined(changed[name]), 2)}" for name in CHANGES]
+    return f"{rules}, and changes held-out {' and '.join(by)} points."
 
 
 def in_mode(policy: Policy, mode: str, calibration: Scores) -> Policy:
@@ -68,7 +72,7 @@ def in_mode(policy: Policy, mode: str, calibration: Scores) -> Policy:
 
 def utility(policy: Policy, calibration: Scores) -> tuple[float, float, float]:
     """What the rule prefers, first things first: low H-FPR, high accuracy, high Hall-AUC; no value is the worst one."""
-    judged = _measured(policy, calibration)
+    judged = measure_policy(policy, calibration)
     ordered = (-judged["hfpr"], judged["acc"], judged["hall_auc"])
     hfpr, acc, hall_auc = (-np.inf if np.isnan(value) else value for value in ordered)
     return hfpr, acc, hall_auc
@@ -88,28 +92,8 @@ def _by_utility(s: Setting, split: int) -> Policy:
 
 
 def _changes(s: Setting, chosen: list[Policy]) -> dict[str, list[float]]:
-    def change(split: int) -> dict[str, float]:
-        held = s.scores.where(~s.sides[split])
-        ours, theirs = _measured(chosen[split], held), _measured(s.policies[split], held)
+    def change(split: int, side: Bools) -> dict[str, float]:
+        ours, theirs = (measure_policy(each[split], s.scores.where(~side)) for each in (chosen, s.policies))
         return {metric: ours[metric] - theirs[metric] for metric in CHANGES}
 
-    return s.over_splits(lambda split, _: change(split))
-
-
-def _measured(policy: Policy, scores: Scores) -> dict[str, float]:
-    applied = policy.apply(scores)
-    return all_metrics(applied.risk, applied.accepted, scores.yes, scores.positive)
-
-
-def _bounds(gate: Gate) -> Bounds:
-    return Bounds(gate.hfpr_upper, gate.hall_auc_lower, gate.eligible)
-
-
-def _finding(study: Study, s: Setting, counts: dict[float, int], agreed: int, changes: dict[str, list[float]]) -> str:
-    levels = ", ".join(f"{count} (at {100 * level:.0f} %)" for level, count in counts.items())
-    rules = f"{study.name(s)}: of {s.splits} splits confidence is eligible as a veto in {levels}; "
-    rules += f"choosing by calibration utility agrees with the gate in {agreed}"
-    if agreed == s.splits:
-        return f"{rules}."
-    changed = [f"{study.heading(name)} by {points(mean_defined(changes[name]), 2)}" for name in CHANGES]
-    return f"{rules}, and changes held-out {' and '.join(changed)} points."
+    return s.over_splits(change)

@@ -8,23 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from recap.paper.experiments.experiment import CONFIDENCE, FOUR, IMG, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import CONFIDENCE, FOUR, IMG, Result, Setting, Sheet, Study, experiment
 
 CONTROLS = {"conf-anslogit": "Conf-AnsLogit", "probe-logit": "Probe-Logit"}
 UPPER_BOUND = "logit-hall"
 FAIR, COMBINER, TEXT = "fair-confidence", "supervised-combiner", "text:logit-hall"
 
 
-@experiment(
-    "Supervised controls",
-    "With the same labelled calibration units, does a fitted model of what goes wrong do better than RECAP-Img, whose "
-    "formula is fixed?",
-    (FAIR, COMBINER, TEXT),
-    risks=(CONFIDENCE, IMG, *CONTROLS),
-    optional=(UPPER_BOUND,),
-)
+@experiment("Supervised controls", FAIR, COMBINER, TEXT, risks=(CONFIDENCE, IMG, *CONTROLS), optional=(UPPER_BOUND,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Held-out means of the fitted controls and of RECAP-Img, and of the richer fusion where its probes are there."""
+    """With the same labelled calibration units, does a fitted model of what goes wrong do better than RECAP-Img, whose
+    formula is fixed?"""
     about = f"Held-out means ± standard deviation over {settings[0].splits} splits; the calibration units that fix "
     about += "RECAP-Img's threshold also train the fitted risks. Percent."
     fair = Sheet(FAIR, "A fixed formula against fitted risks", about)

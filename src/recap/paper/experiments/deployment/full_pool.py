@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import product
 
-from recap.evaluation.metrics import FOUR
-from recap.paper.experiments.experiment import CONFIDENCE, DEPLOYED, Reads, Setting, Study, experiment, mean_defined
-from recap.paper.experiments.sentences import points
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, Reads, Setting, Study, experiment, points
+from recap.paper.experiments.deployment import main_results
 from recap.report.result import LackingError, Result, Sheet
 
 METHODS = {CONFIDENCE: CONFIDENCE, "recap-fallback": DEPLOYED}
@@ -21,14 +20,9 @@ def _wider(study: Study) -> Iterable[tuple[str, str]]:
     return product(study.headline, wider or study.primary)
 
 
-@experiment(
-    "Full pool with fallback",
-    "Does RECAP still help when statements outside the graph are audited too, by confidence alone?",
-    ("full-vsr-fallback", "text:full-pool"),
-    reads=Reads(("primary",), _wider),
-)
+@experiment("Full pool with fallback", "full-vsr-fallback", "text:full-pool", reads=Reads(("primary",), _wider))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Every primary benchmark that has statements outside the graph, all of its statements in one pool."""
+    """Does RECAP still help when statements outside the graph are audited too, by confidence alone?"""
     sheet = Sheet(
         "full-vsr-fallback",
         "All statements: confidence against RECAP with confidence outside the graph",
@@ -44,7 +38,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     for s in settings:
         for method, risk in METHODS.items():
             sheet.spread(s, method, s.evaluation.risks[risk].values, FOUR, subset="all")
-        gained = gain(s)
+        gained = main_results.gains(s.evaluation.risks)
         gains.put(s, "recap-fallback", gained, subset="all", difference="gain")
         findings.append(
             f"{study.name(s)}: over all {s.evaluation.n} statements, {s.evaluation.uncovered} of them outside the "
@@ -53,9 +47,3 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             f"{study.heading('acc')} (+ is better)."
         )
     return Result((sheet.table, gains.table), tuple(findings))
-
-
-def gain(s: Setting) -> dict[str, float]:
-    """By how much the means are better than confidence's."""
-    before, after = (s.evaluation.risks[risk].values for risk in METHODS.values())
-    return {name: sign * (mean_defined(after[name]) - mean_defined(before[name])) for name, sign in FOUR.items()}

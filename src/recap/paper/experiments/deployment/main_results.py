@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from recap.paper.experiments.experiment import DEPLOYED, FOUR, Result, Setting, Sheet, Study, experiment, mean_defined
-from recap.policy import CONFIDENCE, IMG, SELECTOR
+from recap.evaluation.result import Measured
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, IMG, SELECTOR, Result, Sheet, experiment
+from recap.paper.study import Setting, Study, mean_defined
 from recap.statistics import Interval
 
 CONTRAST = "vcd-contrast"
@@ -14,15 +15,10 @@ HEADLINE = ("hfpr", "hall_auc")
 """what the findings speak of"""
 
 
-@experiment(
-    "Main results",
-    "Does deployed RECAP reject wrong answers better than plain confidence and than visual contrast, on units that "
-    "calibration has not seen?",
-    ("main-results", "text:main-results"),
-    optional=(CONTRAST,),
-)
+@experiment("Main results", "main-results", "text:main-results", optional=(CONTRAST,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Means over the splits, how often the gate chose each mode, and what RECAP changed."""
+    """Does deployed RECAP reject wrong answers better than plain confidence and than visual contrast, on units that
+    calibration has not seen?"""
     sheet = Sheet(
         "main-results",
         "Confidence, visual contrast and deployed RECAP",
@@ -37,13 +33,13 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         for method in filter(s.allows, METHODS):
             sheet.spread(s, method, s.held_out(method).values, FOUR)
         modes.put(s, SELECTOR, {"eligible_n": s.held_out(DEPLOYED).modes[SELECTOR]})
-        modes.put(s, DEPLOYED, gains(s), difference="gain")
+        modes.put(s, DEPLOYED, gains(s.evaluation.inside), difference="gain")
     return Result((sheet.table, modes.table), tuple(regime(study, s) for s in settings))
 
 
-def gains(s: Setting) -> dict[str, float]:
+def gains(risks: Mapping[str, Measured]) -> dict[str, float]:
     """What deployed RECAP is better by than confidence, by the means over the splits."""
-    ours, plain = (s.held_out(method).values for method in (DEPLOYED, CONFIDENCE))
+    ours, plain = (risks[method].values for method in (DEPLOYED, CONFIDENCE))
     return {name: sign * (mean_defined(ours[name]) - mean_defined(plain[name])) for name, sign in FOUR.items()}
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, IMG, Metric, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.deployment.main_results import gains, regime
-from recap.paper.experiments.experiment import DEPLOYED, FOUR, Metric, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.further import NEWER, SELECTIVE, STAND_IN, held_out, put_deployment
-from recap.policy import CONFIDENCE, IMG
+from recap.paper.experiments.deployment.qwen2b import NEWER, SELECTIVE, STAND_IN, held_out, put_deployment
 
 CONTRAST = "vcd-contrast"
 
 
 @experiment(
     "A newer architecture",
-    "Does the fixed policy carry over, unchanged, to a checkpoint that had no part in its design?",
-    ("onevision-main", "onevision-supp", "text:onevision"),
+    "onevision-main",
+    "onevision-supp",
+    "text:onevision",
     reads=NEWER,
     risks=(CONFIDENCE, IMG, CONTRAST),
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Confidence, visual contrast and RECAP on held-out units, and pooled gains with their paired intervals."""
+    """Does the fixed policy carry over, unchanged, to a checkpoint that had no part in its design?"""
     about = held_out(settings)
     main = Sheet("onevision-main", "The deployment protocol on a further checkpoint", about)
     supp = Sheet("onevision-supp", "The same with RECAP-Img, and error AUROC", about)
@@ -38,7 +38,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             metric = Metric.at(s.coverage, name, difference="gain")
             text.interval(s, IMG, metric, s.evaluation.gains[IMG][name])
     for s in settings:
-        text.put(s, DEPLOYED, gains(s), SELECTIVE, difference="gain")
+        text.put(s, DEPLOYED, gains(s.evaluation.inside), SELECTIVE, difference="gain")
     stand_in = [STAND_IN] if study.newer is None else []
     findings = (*stand_in, *(regime(study, s) for s in settings), _beyond_contrast(study, main, settings))
     return Result((main.table, supp.table, text.table), findings)

@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import math
 
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import FOUR, Chart, Metric, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.sentences import counted, span, tally
-from recap.policy import CONFIDENCE
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, Metric, Setting, Study, counted, experiment, span, tally
 from recap.report.charts import Whisker, whisker_chart
+from recap.report.result import Chart, Result, Sheet
 from recap.statistics import Interval
 
 HEADLINE = ("hfpr", "hall_auc")
 """the two that the main paper prints"""
 
 
-@experiment(
-    "Statistical reliability",
-    "Is what RECAP gains over confidence more than chance, when whole images or choice groups are resampled, and does "
-    "it hold over all coverages?",
-    ("bootstrap-main", "paired-bootstrap-gains", "supp-aurc"),
-)
+@experiment("Statistical reliability", "bootstrap-main", "paired-bootstrap-gains", "supp-aurc")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The paired intervals of the mode that the gate chose in most splits, and what it errs over all coverages."""
+    """Is what RECAP gains over confidence more than chance, when whole images or choice groups are resampled, and does
+    it hold over all coverages?"""
     about = (
         f"Gains of the mode that the gate chose in most splits over confidence, pooled at exact {study.percent} "
         "coverage, with 95 % percentile intervals; whole units are resampled, and both risks see the same draws. "
@@ -40,30 +34,28 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         "Mean selective error (AURC) and mean generalised risk (AUGRC) over all coverages, pooled; lower is better. "
         "Percent.",
     )
+    gains: dict[str, dict[str, Interval]] = {name: {} for name in FOUR}
     for s in settings:
-        for name in FOUR:
+        for name, by_setting in gains.items():
             metric = Metric.at(s.coverage, name, difference="gain")
-            full.interval(s, s.mode, metric, _gain(s, name))
+            by_setting[study.name(s)] = gain = s.evaluation.gains[s.mode][name]
+            full.interval(s, s.mode, metric, gain)
             if name in HEADLINE:
-                main.interval(s, DEPLOYED, metric, _gain(s, name))
+                main.interval(s, DEPLOYED, metric, gain)
         for method in (CONFIDENCE, DEPLOYED):
             main.put(s, method, s.pooled(method), ("aurc",))
             areas.put(s, method, s.pooled(method), ("aurc", "augrc"))
-    findings = [_verdicts(study, settings, name) for name in HEADLINE]
-    findings.append(" ".join(_verdicts(study, settings, name) for name in FOUR if name not in HEADLINE))
+    verdicts = {name: _verdicts(study, name, by_setting) for name, by_setting in gains.items()}
+    findings = [verdicts.pop(name) for name in HEADLINE]
+    findings.append(" ".join(verdicts.values()))
     smaller = [s.pooled(CONFIDENCE)["aurc"] - s.pooled(DEPLOYED)["aurc"] for s in settings]
     findings.append(f"Error AURC is lower than confidence's in {tally(study, settings, smaller)}: by {span(smaller)}.")
-    charts = [chart for name in HEADLINE if (chart := _chart(study, settings, name)) is not None]
+    charts = [chart for name in HEADLINE if (chart := _chart(study, name, gains[name])) is not None]
     return Result((main.table, full.table, areas.table), tuple(findings), tuple(charts))
 
 
-def _gain(s: Setting, name: str) -> Interval:
-    return s.evaluation.gains[s.mode][name]
-
-
-def _verdicts(study: Study, settings: list[Setting], name: str) -> str:
+def _verdicts(study: Study, name: str, gains: dict[str, Interval]) -> str:
     """On which side of zero each setting's interval lies."""
-    gains = {study.name(s): _gain(s, name) for s in settings}
     worse = [where for where, gain in gains.items() if gain.high < 0]
     open_ = [where for where, gain in gains.items() if gain.low <= 0 <= gain.high]
     unknown = [where for where, gain in gains.items() if math.isnan(gain.low)]
@@ -77,8 +69,7 @@ def _verdicts(study: Study, settings: list[Setting], name: str) -> str:
     )
 
 
-def _chart(study: Study, settings: list[Setting], name: str) -> Chart | None:
-    gains = {study.name(s): _gain(s, name) for s in settings}
+def _chart(study: Study, name: str, gains: dict[str, Interval]) -> Chart | None:
     rows = [
         Whisker(where, 100 * gain.point, 100 * gain.low, 100 * gain.high, "recap")
         for where, gain in gains.items()

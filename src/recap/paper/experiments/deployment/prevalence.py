@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from recap.paper.experiments.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.sentences import span, tally
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, Result, Setting, Sheet, Study, experiment, span, tally
 from recap.statistics import hallucinations
 
 
-@experiment(
-    "Prevalence and precision",
-    "How much of the ranking is owed to how common false assertions are?",
-    ("prevalence-auprc",),
-)
+@experiment("Prevalence and precision", "prevalence-auprc")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Average precision of confidence and of the mode that the gate chose in most splits."""
+    """How much of the ranking is owed to how common false assertions are?"""
     sheet = Sheet(
         "prevalence-auprc",
         "False assertions and average precision",

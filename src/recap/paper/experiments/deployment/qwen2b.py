@@ -6,24 +6,44 @@ have to equal what was deployed, and does not.
 
 from __future__ import annotations
 
-from recap.paper.experiments.experiment import DEPLOYED, FOUR, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.further import SELECTIVE, SMALLER, STAND_IN, held_out, put_deployment
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+
+from recap.paper.experiment import DEPLOYED, FOUR, Reads, Result, Setting, Sheet, Study, experiment
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 
+SELECTIVE = ("acc", "hfpr", "hall_auc")
+STAND_IN = "This suite has no further checkpoint: its own models stand here."
 
-@experiment(
-    "A smaller model",
-    "Do both modes of RECAP, and the gate between them, still help a smaller checkpoint?",
-    ("qwen2b-scale-supp", "text:qwen2b"),
-    reads=SMALLER,
-)
+
+def _reads(checkpoint: Callable[[Study], str | None]) -> Reads:
+    def places(study: Study) -> Iterable[tuple[str, str]]:
+        one = checkpoint(study)
+        return product(study.headline if one is None else (one,), study.primary)
+
+    return Reads(("further",), places, several=True)
+
+
+SMALLER = _reads(lambda study: study.scale)
+NEWER = _reads(lambda study: study.newer)
+
+
+def held_out(settings: Sequence[Setting]) -> str:
+    """How the figures were obtained."""
+    return f"Held-out means ± standard deviation over {settings[0].splits} splits. Percent."
+
+
+def put_deployment(sheet: Sheet, s: Setting) -> None:
+    """What was deployed, and how often confidence was kept as a veto."""
+    sheet.spread(s, DEPLOYED, s.held_out(DEPLOYED).values, ("coverage", "acc", "hfpr"))
+    sheet.put(s, SELECTOR, {"eligible_n": s.held_out(DEPLOYED).modes[SELECTOR]})
+
+
+@experiment("A smaller model", "qwen2b-scale-supp", "text:qwen2b", reads=SMALLER)
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Confidence and both modes of RECAP pooled, what was deployed, and the same modes on held-out units."""
-    table = Sheet(
-        "qwen2b-scale-supp",
-        "Both modes on a smaller model",
-        f"Pooled over all units at exact {study.percent} coverage.",
-    )
+    """Do both modes of RECAP, and the gate between them, still help a smaller checkpoint?"""
+    about = f"Pooled over all units at exact {study.percent} coverage."
+    table = Sheet("qwen2b-scale-supp", "Both modes on a smaller model", about)
     text = Sheet(
         "text:qwen2b",
         "What was deployed",

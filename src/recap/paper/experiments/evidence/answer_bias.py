@@ -5,29 +5,22 @@ from __future__ import annotations
 import math
 
 from recap.evaluation.protocol import DEPLOYED, direct_rates
+from recap.paper.experiment import CONFIDENCE, CONTROLLED, IMG, Metric, Reads, Result, Setting, Sheet, Study, experiment
 from recap.paper.experiments.evidence.direct_answer_stratified import answers
-from recap.paper.experiments.experiment import CONTROLLED, Metric, Reads, Result, Setting, Sheet, Study, experiment
-from recap.policy import CONFIDENCE, IMG
 
 
-@experiment(
-    "Answer bias",
-    "Does RECAP trade false assertions for missed ones, or punish every yes, or does it tell right from wrong among "
-    "equal answers?",
-    ("answer-bias-main", "text:answer-bias"),
-    reads=Reads(("primary",), CONTROLLED.places),
-)
+@experiment("Answer bias", "answer-bias-main", "text:answer-bias", reads=Reads(("primary",), CONTROLLED.places))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The controls on the benchmark with choice groups, and the direct answers themselves everywhere."""
+    """Does RECAP trade false assertions for missed ones, or punish every yes, or does it tell right from wrong among
+    equal answers?"""
     sheet = Sheet(
         "answer-bias-main",
         "Which errors are left, and ranking within a fixed answer",
         f"Pooled over all units: FPR and FNR among the accepted at exact {study.percent} coverage "
         "(RECAP in the mode that most splits chose), Err-AUC among the rows with that direct answer. Percent.",
     )
-    direct = Sheet(
-        "text:answer-bias", "The direct answers", "All rows inside the graph, before anything is rejected. Percent."
-    )
+    about = "All rows inside the graph, before anything is rejected. Percent."
+    direct = Sheet("text:answer-bias", "The direct answers", about)
     for s in settings:
         for method in (CONFIDENCE, DEPLOYED):
             pooled = s.pooled(method)

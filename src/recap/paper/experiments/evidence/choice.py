@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from recap.arrays import Bools, Floats
 from recap.evaluation.choices import Choices
 from recap.evaluation.edges import contradiction, learn_edges, retained
-from recap.paper.experiments.choice_groups import fixed_split, grouped
-from recap.paper.experiments.experiment import CONFIDENCE, CONTROLLED, Metric, Setting, Study, experiment, points
-from recap.report.result import LackingError, Number, Result, Sheet
+from recap.evaluation.splits import calibration_rows
+from recap.paper.experiment import CONFIDENCE, CONTROLLED, Metric, Result, Setting, Sheet, Study, experiment, points
+from recap.report.result import LackingError, Number
 from recap.risks import Margins
 from recap.risks.equations import evidence, lift
-from recap.statistics import draw_units, interval
+from recap.statistics import SEED, draw_units, interval
 
 TABLE, TEXT, OWN = "supp-choice-score-comparison", "text:choice", "own:choice"
 IMAGE, LIFT, FIXED, VALIDATED = "image-margin", "claim-lift", "fixed-graph", "validated-graph"
@@ -29,22 +29,17 @@ Score = Callable[[Bools], Floats]
 """from the groups that calibrate to a score of every row"""
 
 
-@experiment(
-    "Choosing among relations",
-    "Of several relations offered for one pair, which score puts the true one first: the direct margin, its lift over "
-    "the text, or competition along the fixed or the validated edges?",
-    (TABLE, TEXT),
-    reads=CONTROLLED,
-    risks=(CONFIDENCE,),
-)
+@experiment("Choosing among relations", TABLE, TEXT, reads=CONTROLLED, risks=(CONFIDENCE,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Accuracy, mean reciprocal rank and top-2 recall of four scores, and what the image margin misses."""
+    """Of several relations offered for one pair, which score puts the true one first: the direct margin, its lift over
+    the text, or competition along the fixed or the validated edges?"""
     pairs, missing = grouped(study, settings)
+    groups = sorted({int((~fixed_split(s)[choices.gold]).sum()) for s, choices in pairs})
     table = Sheet(
         TABLE,
         "Choosing among the relations offered",
-        f"{_counts(pairs)} held-out groups of the split with seed 13; edges are validated on its other groups. Ties "
-        "count against the true relation. Percent.",
+        f"{' or '.join(map(str, groups))} held-out groups of the split with seed 13; edges are validated on its other "
+        "groups. Ties count against the true relation. Percent.",
     )
     own = Sheet(OWN, "The same over all splits", "Held-out means ± standard deviation over the splits. Percent.")
     text = Sheet(
@@ -61,10 +56,24 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         for method, score in scores.items():
             held[method] = _held_out(choices, score, fixed_split(s))
             table.put(s, method, held[method], subset="choice")
-            own.spread(s, method, _over_splits(s, choices, score), subset="choice")
+            over = s.over_splits(lambda _, side, choices=choices, score=score: _held_out(choices, score, side))
+            own.spread(s, method, over, subset="choice")
         _all_groups(text, s, choices)
         findings.append(_finding(study, s, choices, held))
     return Result((table.table, text.table, own.table), tuple(findings), missing=missing)
+
+
+def grouped(study: Study, settings: list[Setting]) -> tuple[list[tuple[Setting, Choices]], tuple[str, ...]]:
+    """Those of these settings with their choice groups, and a sentence for each that has none."""
+    pairs = [(s, Choices.of(s.table)) for s in settings]
+    none = [study.name(s) for s, choices in pairs if not len(choices)]
+    missing = tuple(f"{name}: no two statements about one pair of which one is true" for name in none)
+    return [(s, choices) for s, choices in pairs if len(choices)], missing
+
+
+def fixed_split(s: Setting) -> Bools:
+    """The rows that calibrate in the paper's one split of the choice groups, that of seed 13 (646 groups held out)."""
+    return calibration_rows([row.unit for row in s.table.rows], SEED)
 
 
 def candidate_scores(s: Setting, choices: Choices) -> tuple[dict[str, Score], tuple[str, ...]]:
@@ -91,11 +100,7 @@ def candidate_scores(s: Setting, choices: Choices) -> tuple[dict[str, Score], tu
 
 def placed(ranks: NDArray[np.int64]) -> dict[str, Floats]:
     """What each group's rank of the true option counts for accuracy, reciprocal rank and top-2 recall."""
-    return {
-        "acc": (ranks == 1).astype(float),
-        "mrr": 1 / ranks,
-        "top2": (ranks <= 2).astype(float),
-    }
+    return {"acc": (ranks == 1).astype(float), "mrr": 1 / ranks, "top2": (ranks <= 2).astype(float)}
 
 
 def _held_out(choices: Choices, score: Score, side: Bools) -> dict[str, float]:
@@ -103,10 +108,6 @@ def _held_out(choices: Choices, score: Score, side: Bools) -> dict[str, float]:
     calibrates = side[choices.gold]
     ranks = choices.ranks(score(calibrates))[~calibrates]
     return {name: float(values.mean()) if len(values) else np.nan for name, values in placed(ranks).items()}
-
-
-def _over_splits(s: Setting, choices: Choices, score: Score) -> dict[str, list[float]]:
-    return s.over_splits(lambda _, side: _held_out(choices, score, side))
 
 
 def _all_groups(sheet: Sheet, s: Setting, choices: Choices) -> None:
@@ -141,21 +142,14 @@ def _mean_interval(values: Floats, units: NDArray[np.intp], counts: NDArray[np.i
     return around.point, (around.high - around.low) / 2
 
 
-def _counts(pairs: list[tuple[Setting, Choices]]) -> str:
-    held = sorted({int((~fixed_split(s)[choices.gold]).sum()) for s, choices in pairs})
-    return " or ".join(map(str, held))
-
-
 def _finding(study: Study, s: Setting, choices: Choices, held: dict[str, dict[str, float]]) -> str:
     """Which scores choose better or worse than the image margin alone, and what it misses."""
     base = held[IMAGE]["acc"]
     ranks = choices.ranks(choices.margin)
-    wrong = int((ranks > 1).sum())
-    second = int((ranks == 2).sum())
-    changes = [
-        f"{points(each['acc'] - base)} points with {TITLES[method]}" for method, each in held.items() if method != IMAGE
-    ]
-    first = f"{TITLES[IMAGE]} puts {100 * base:.1f} % of the held-out truths first; {', '.join(changes)}"
+    wrong, second = int((ranks > 1).sum()), int((ranks == 2).sum())
+    others = {TITLES[method]: each["acc"] for method, each in held.items() if method != IMAGE}
+    changes = ", ".join(f"{points(acc - base)} points with {title}" for title, acc in others.items())
+    first = f"{TITLES[IMAGE]} puts {100 * base:.1f} % of the held-out truths first; {changes}"
     misses = f"in {second} of its {wrong} wrong choices the truth comes second" if wrong else "it is never wrong"
     held_out = "no group is held out" if np.isnan(base) else first
     return f"{study.name(s)}: {held_out}. Over all {len(choices)} groups {misses}."

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.paper.experiments.experiment import CONFIDENCE, IMG, LackingError, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import CONFIDENCE, IMG, LackingError, Result, Setting, Sheet, Study, experiment
 from recap.risks import Margins
 from recap.statistics import EmpiricalCDF, accept_lowest
 
@@ -19,13 +17,9 @@ FEW = 10
 """A share of fewer accepted negatives than this is not worth a sentence."""
 
 
-@experiment(
-    "Depth reliability",
-    "Can it be told from the margins where depth edges are to be trusted?",
-    ("supp-depth-reliability", "text:depth-reliability"),
-)
+@experiment("Depth reliability", "supp-depth-reliability", "text:depth-reliability")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Depth statements alone: confidence, the graph's risk, and the graph's risk only where its pair is decided."""
+    """Can it be told from the margins where depth edges are to be trusted?"""
     sheet = Sheet(
         "supp-depth-reliability",
         "Depth statements: confidence, fixed graph, reliability gate",
@@ -58,14 +52,14 @@ def split_figures(s: Setting, side: Bools) -> dict[str, float]:
     """All figures on the held-out depth statements of a split; NaN where a side has none."""
     rows = s.families[FAMILY]
     calibration, held = side & rows, ~side & rows
+    figures = {f"{method} {name}": np.nan for method in (CONFIDENCE, FIXED, GATED) for name in METRICS}
+    figures |= {f"{subset} {name}": np.nan for subset in SUBSETS for name in ("hfpr", "negatives")}
     if not calibration.any() or not held.any():
-        methods, subsets = product((CONFIDENCE, FIXED, GATED), METRICS), product(SUBSETS, ("hfpr", "negatives"))
-        return {f"{of} {name}": np.nan for of, name in (*methods, *subsets)}
+        return figures
     # |E_pair|: how far apart the claim and its strongest contradiction are.
     decided = np.abs(Margins(s.table).image.pair)
     reliable = decided >= np.median(decided[calibration])
     risks = {CONFIDENCE: s.risk(CONFIDENCE), FIXED: s.risk(IMG), GATED: gated(s, calibration, reliable)}
-    figures: dict[str, float] = {}
     for method, risk in risks.items():
         judged = s.thresholded(risk, side, rows)
         figures |= {f"{method} {name}": judged[name] for name in METRICS}

@@ -5,20 +5,16 @@ from __future__ import annotations
 import math
 
 from recap.arrays import Bools
-from recap.paper.experiments.experiment import CONFIDENCE, IMG, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import CONFIDENCE, IMG, Result, Setting, Sheet, Study, experiment
 from recap.statistics import errors, share
 
 PENALTY = "yes-penalty"
 
 
-@experiment(
-    "Within a fixed direct answer",
-    'Does relation evidence rank answers among those that say "yes", and among those that say "no", or does it only '
-    'distrust every "yes"?',
-    ("direct-answer-stratified",),
-)
+@experiment("Within a fixed direct answer", "direct-answer-stratified")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Selective accuracy and error AUROC of both risks among the answers "yes", and among the answers "no"."""
+    """Does relation evidence rank answers among those that say "yes", and among those that say "no", or does it only
+    distrust every "yes"?"""
     sheet = Sheet(
         "direct-answer-stratified",
         "Selective prediction within a fixed direct answer",

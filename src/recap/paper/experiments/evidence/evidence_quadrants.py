@@ -6,30 +6,19 @@ import math
 from collections.abc import Sequence
 
 from recap.arrays import Bools
-from recap.paper.experiments.experiment import CONTROLLED, Chart, Metric, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import CONTROLLED, Chart, Metric, Result, Setting, Sheet, Study, experiment
 from recap.report.charts import Quadrant, quadrant_chart
 from recap.risks import Margins
 from recap.statistics import errors, share
 
-NAMES = {
-    "claim_only": "claim alone",
-    "anti_only": "contradiction alone",
-    "both_high": "both",
-    "both_low": "neither",
-}
+NAMES = {"claim_only": "claim alone", "anti_only": "contradiction alone", "both_high": "both", "both_low": "neither"}
 CLEAN = ("claim_only", "anti_only")
 
 
-@experiment(
-    "Evidence regimes",
-    "Do equal answers rest on different evidence: is the direct answer wrong more often where the picture lifts claim "
-    "and contradiction together than where it lifts one alone?",
-    ("text:evidence-quadrants",),
-    reads=CONTROLLED,
-    risks=("recap-cal",),
-)
+@experiment("Evidence regimes", "text:evidence-quadrants", reads=CONTROLLED, risks=("recap-cal",))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Share and error rate of the four regimes for each model, in figures and as a picture."""
+    """Do equal answers rest on different evidence: is the direct answer wrong more often where the picture lifts claim
+    and contradiction together than where it lifts one alone?"""
     about = (
         "All rows inside the graph by the signs of Δ, what the picture adds to the margin of the claim and of its "
         "strongest contradiction: above zero is a lift, zero is none. Percent."
@@ -38,6 +27,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         "text:evidence-quadrants", "How often each regime occurs, and how often the direct answer is then wrong", about
     )
     own = Sheet("own:evidence-quadrants", "What the direct answers are in each regime", f"{about} n are rows.")
+    findings, bars = list[str](), list[tuple[str, list[Quadrant]]]()
     for s in settings:
         wrong = errors(s.table.yes, s.table.positive)
         for name, rows in regimes(s).items():
@@ -45,12 +35,11 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             own.put(s, "", {"yes_rate": share(s.table.yes, rows), "n": rows.sum()}, subset=name)
         wrong_jointly = (share(wrong, rows) for name, rows in regimes(s).items() if name not in CLEAN)
         sheet.extremes(s, "", Metric("err", "joint"), wrong_jointly)
-    figures = {s.model: _figures(sheet, s) for s in settings}
-    findings = tuple(f"{study.name(s)}: {_finding(figures[s.model])}" for s in settings)
-    bars = [
-        (study.title(model), [Quadrant(NAMES[name], of / 100, error / 100) for name, (of, error) in regime.items()])
-        for model, regime in figures.items()
-    ]
+        # Share and error of each regime, in percent.
+        regime = {name: (sheet.value(s, "", "share", name), sheet.value(s, "", "err", name)) for name in NAMES}
+        findings.append(f"{study.name(s)}: {_finding(regime)}")
+        quadrants = [Quadrant(NAMES[name], of / 100, error / 100) for name, (of, error) in regime.items()]
+        bars.append((study.title(s.model), quadrants))
     chart = Chart(
         "evidence-quadrants",
         f"Evidence regimes on {study.title(settings[0].data)}",
@@ -58,7 +47,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         "Rows by what the picture lifts: the claim alone, its strongest contradiction alone, both or neither. Widths "
         "are shares of the statements, numbers how often the direct answer is wrong.",
     )
-    return Result((sheet.table, own.table), findings, (chart,))
+    return Result((sheet.table, own.table), tuple(findings), (chart,))
 
 
 def regimes(s: Setting) -> dict[str, Bools]:
@@ -71,11 +60,6 @@ def regimes(s: Setting) -> dict[str, Bools]:
         "both_high": claim & contradiction,
         "both_low": ~claim & ~contradiction,
     }
-
-
-def _figures(sheet: Sheet, s: Setting) -> dict[str, tuple[float, float]]:
-    """Share and error of each regime, in percent."""
-    return {name: (sheet.value(s, "", "share", name), sheet.value(s, "", "err", name)) for name in NAMES}
 
 
 def _finding(figures: dict[str, tuple[float, float]]) -> str:

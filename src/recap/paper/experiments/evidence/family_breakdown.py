@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 
-from recap.paper.experiments.experiment import DEPLOYED, Result, Setting, Sheet, Study, counted, experiment
-from recap.policy import CONFIDENCE, IMG
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, IMG, Result, Setting, Sheet, Study, counted, experiment
 
 
-@experiment(
-    "Relation families",
-    "In which relation families does a contradiction tell what confidence does not?",
-    ("text:family-breakdown",),
-)
+@experiment("Relation families", "text:family-breakdown")
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """All metrics of confidence, RECAP-Img and the policy's mode, family by family."""
+    """In which relation families does a contradiction tell what confidence does not?"""
     sheet = Sheet(
         "text:family-breakdown",
         "Each relation family by itself",
@@ -42,9 +37,7 @@ def _finding(study: Study, sheet: Sheet, settings: list[Setting], family: str, t
         return f"{title}: in no setting are there both false assertions and other answers to rank."
     change = {name: after - before for name, (before, after) in aucs.items()}
     better = sum(value > 0 for value in change.values())
-    ends = dict.fromkeys([max(change, key=lambda name: change[name]), min(change, key=lambda name: change[name])])
+    ends = dict.fromkeys(end(change, key=lambda name: change[name]) for end in (max, min))
     extremes = ", ".join(f"{aucs[name][0]:.1f} to {aucs[name][1]:.1f} for {name}" for name in ends)
-    return (
-        f"{title}: RECAP-Img has the higher Hall-AUC in {better} of {counted(len(aucs))} (confidence to RECAP-Img: "
-        f"{extremes})."
-    )
+    higher = f"{title}: RECAP-Img has the higher Hall-AUC in {better} of {counted(len(aucs))}"
+    return f"{higher} (confidence to RECAP-Img: {extremes})."

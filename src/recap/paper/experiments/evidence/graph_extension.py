@@ -7,47 +7,25 @@ model gets right often enough, and the held-out statements are audited against t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from recap.arrays import Bools, Floats
+from recap.arrays import Bools
 from recap.claims.extension import excludes
 from recap.evaluation.choices import Choices
 from recap.evaluation.edges import SHARE, contradiction, learn_edges, retained
-from recap.paper.experiments.choice_groups import fixed_split, grouped
-from recap.paper.experiments.experiment import CONTROLLED, FOUR, Metric, Setting, Study, experiment, mean_defined
-from recap.paper.experiments.sentences import points
-from recap.policy import CONFIDENCE
-from recap.report.result import Result, Sheet, Whole
+from recap.paper.experiment import CONFIDENCE, CONTROLLED, FOUR, Metric, Result, Sheet, Whole, experiment, points
+from recap.paper.experiments.evidence.choice import fixed_split, grouped
+from recap.paper.study import Setting, Study, mean_defined
 from recap.risks.equations import claim_contradiction_risk
 
 MANUAL, VALIDATED = "manual-graph", "validated-graph"
+EDGES = ("edges", "edges_outside")
+"""how many there are, and how many of them the manual graph does not have"""
 
 
-@dataclass(frozen=True)
-class Audited:
-    """What a set of edges does for the held-out statements of a split."""
-
-    metrics: dict[str, float]
-    edges: int
-    outside: int
-    """edges that the manual graph does not have"""
-
-    @property
-    def figures(self) -> dict[str, float]:
-        """The four metrics and the numbers of edges."""
-        return {name: self.metrics[name] for name in FOUR} | {"edges": self.edges, "edges_outside": self.outside}
-
-
-@experiment(
-    "Edges learned from the options",
-    "Where several relations are offered for one pair, do edges between them that calibration validates audit yes/no "
-    "answers better than the manual graph's alone?",
-    ("text:graph-extension",),
-    reads=CONTROLLED,
-    risks=(CONFIDENCE,),
-)
+@experiment("Edges learned from the options", "text:graph-extension", reads=CONTROLLED, risks=(CONFIDENCE,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The manual graph's edges among the options against those that calibration groups validate."""
+    """Where several relations are offered for one pair, do edges between them that calibration validates audit yes/no
+    answers better than the manual graph's alone?"""
     pairs, missing = grouped(study, settings)
     how = (
         "Statements of choice groups, each audited on direct image margins against the options that an edge names; an "
@@ -65,55 +43,47 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         f"Held-out means ± standard deviation over the splits. {how}",
     )
     findings: list[str] = []
-    learned: list[Audited] = []
+    learned: list[dict[str, float]] = []
     for s, choices in pairs:
         over = [audited(s, choices, side) for side in s.sides]
         fixed = audited(s, choices, fixed_split(s))
         learned.append(fixed[VALIDATED])
         for method, each in fixed.items():
-            text.put(s, method, each.figures)
-            splits = [split[method].figures for split in over]
-            own.spread(s, method, {name: [split[name] for split in splits] for name in each.figures})
+            text.put(s, method, each, (*FOUR, *EDGES))
+            own.spread(s, method, {name: [split[method][name] for split in over] for name in (*FOUR, *EDGES)})
         findings.append(_finding(study, s, over))
-    for name in ("edges", "edges_outside"):
+    for name in EDGES:
         at = Whole(settings[0].coverage, settings[0].data)
-        text.extremes(at, VALIDATED, Metric(name), [each.figures[name] for each in learned])
+        text.extremes(at, VALIDATED, Metric(name), [each[name] for each in learned])
     return Result((text.table, own.table), tuple(findings), missing=missing)
 
 
-def audited(s: Setting, choices: Choices, side: Bools) -> dict[str, Audited]:
-    """Both graphs in one split: the edges each has there, and what they do for held-out statements."""
+def audited(s: Setting, choices: Choices, side: Bools) -> dict[str, dict[str, float]]:
+    """Both graphs in one split: all metrics of the held-out statements, and the numbers of edges."""
     learned = learn_edges(choices, side[choices.gold])
     by_hand = {pair for pair in choices.offered if excludes(s.table.graph, *pair)}
-    return {
-        name: Audited(s.thresholded(_risk(choices, edges), side, choices.rows), len(edges), len(edges - by_hand))
-        for name, edges in ((MANUAL, by_hand), (VALIDATED, retained(learned)))
-    }
+    figures: dict[str, dict[str, float]] = {}
+    for name, edges in ((MANUAL, by_hand), (VALIDATED, retained(learned))):
+        # An option's claim is its own direct margin.
+        risk = claim_contradiction_risk(choices.table.yes, choices.margin, contradiction(choices, edges))
+        counts = {"edges": len(edges), "edges_outside": len(edges - by_hand)}
+        figures[name] = s.thresholded(risk, side, choices.rows) | counts
+    return figures
 
 
-def _risk(choices: Choices, edges: set[tuple[str, str]]) -> Floats:
-    """Claim against contradiction, given the answer; an option's claim is its own direct margin."""
-    return claim_contradiction_risk(choices.table.yes, choices.margin, contradiction(choices, edges))
-
-
-def _finding(study: Study, s: Setting, over: list[dict[str, Audited]]) -> str:
+def _finding(study: Study, s: Setting, over: list[dict[str, dict[str, float]]]) -> str:
     """How many edges calibration kept, and what they changed on held-out statements."""
-    edges = _counted([each[VALIDATED].edges for each in over])
-    outside = _counted([each[VALIDATED].outside for each in over])
-    changes = {
-        name: mean_defined([each[VALIDATED].metrics[name] - each[MANUAL].metrics[name] for each in over])
-        for name in ("hall_auc", "hfpr")
-    }
-    better = sum(each[VALIDATED].metrics["hall_auc"] > each[MANUAL].metrics["hall_auc"] for each in over)
+    edges, outside = (_counted([each[VALIDATED][name] for each in over]) for name in EDGES)
+    hall_auc, hfpr = ([each[VALIDATED][name] - each[MANUAL][name] for each in over] for name in ("hall_auc", "hfpr"))
     return (
         f"{study.name(s)}: calibration keeps {edges} edges, {outside} of them outside the manual graph. Against the "
-        f"manual graph's they change held-out Hall-AUC by {points(changes['hall_auc'])} and "
-        f"{study.heading('hfpr')} by {points(changes['hfpr'])} points on average; Hall-AUC "
-        f"is higher in {better} of {len(over)} splits."
+        f"manual graph's they change held-out Hall-AUC by {points(mean_defined(hall_auc))} and "
+        f"{study.heading('hfpr')} by {points(mean_defined(hfpr))} points on average; Hall-AUC "
+        f"is higher in {sum(change > 0 for change in hall_auc)} of {len(over)} splits."
     )
 
 
-def _counted(numbers: Sequence[int]) -> str:
+def _counted(numbers: Sequence[float]) -> str:
     """The smallest and the largest of some counts: `19 to 22`."""
     low, high = min(numbers), max(numbers)
     return f"{low}" if low == high else f"{low} to {high}"

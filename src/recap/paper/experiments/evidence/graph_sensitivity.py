@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from recap.arrays import Floats
-from recap.paper.experiments.experiment import CONFIDENCE, CONTROLLED, FOUR, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.sentences import span, tally
+from recap.paper.experiment import CONFIDENCE, CONTROLLED, FOUR, Result, Sheet, experiment, span, tally
+from recap.paper.study import Setting, Study, changes
 from recap.risks import Margins
 from recap.risks.equations import claim_contradiction_risk
 
 CLAIM, CLAIM_ANTI, CAL = "claim-delta", "cal-claim-anti", "recap-cal"
 
 
-@experiment(
-    "Sensitivity to graph edges",
-    "On image-minus-text lifts, what is left of the ranking when the contradiction and support edges are removed?",
-    ("supp-graph-sensitivity",),
-    reads=CONTROLLED,
-    risks=(CONFIDENCE, CLAIM, CAL),
-)
+@experiment("Sensitivity to graph edges", "supp-graph-sensitivity", reads=CONTROLLED, risks=(CONFIDENCE, CLAIM, CAL))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The claim's lift alone, with its contradictions, and with the support edge too: RECAP-Cal."""
+    """On image-minus-text lifts, what is left of the ranking when the contradiction and support edges are removed?"""
     sheet = Sheet(
         "supp-graph-sensitivity",
         "The calibrated channel without its edges",
@@ -29,13 +23,10 @@ def measure(study: Study, settings: list[Setting]) -> Result:
     hall: dict[str, list[float]] = {name: [] for name in (CONFIDENCE, CLAIM, CLAIM_ANTI, CAL)}
     for s in settings:
         for method, ranked in hall.items():
-            pooled = s.pooled_risk(claim_anti(s) if method == CLAIM_ANTI else s.risk(method))
+            pooled = s.pooled(claim_anti(s) if method == CLAIM_ANTI else method)
             ranked.append(pooled["hall_auc"])
             sheet.put(s, method, pooled, FOUR)
-    edges, support = (
-        [a - b for a, b in zip(hall[more], hall[less], strict=True)]
-        for more, less in ((CLAIM_ANTI, CLAIM), (CAL, CLAIM_ANTI))
-    )
+    edges, support = changes(hall[CLAIM_ANTI], hall[CLAIM]), changes(hall[CAL], hall[CLAIM_ANTI])
     return Result(
         (sheet.table,),
         (

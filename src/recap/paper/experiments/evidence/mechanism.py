@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from recap.paper.experiments.experiment import IMG, Chart, Result, Setting, Sheet, Study, experiment, span, tally
+from recap.paper.experiment import IMG, Chart, Result, Setting, Sheet, Study, changes, experiment, span, tally
 from recap.report.charts import Line, line_chart
 
 STEPS = {
@@ -17,15 +19,10 @@ STEPS = {
 """each risk and what it adds to the one before it"""
 
 
-@experiment(
-    "Mechanism",
-    "Which part of the relation evidence does the work: the claim, its contradiction, conditioning on the answer, or "
-    "support?",
-    ("mechanism-main",),
-    risks=tuple(STEPS),
-)
+@experiment("Mechanism", "mechanism-main", risks=tuple(STEPS))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Hall-AUC of the claim alone, of the pair, of the answer-conditioned pair and of RECAP-Img, on the same rows."""
+    """Which part of the relation evidence does the work: the claim, its contradiction, conditioning on the answer, or
+    support?"""
     sheet = Sheet(
         "mechanism-main",
         "From confidence to relation evidence, one step at a time",
@@ -39,11 +36,7 @@ def measure(study: Study, settings: list[Setting]) -> Result:
 
 
 def _findings(study: Study, settings: list[Setting], aucs: dict[str, list[float]]) -> tuple[str, ...]:
-    def gained(name: str, over: str) -> list[float]:
-        return [a - b for a, b in zip(aucs[name], aucs[over], strict=True)]
-
-    claim, pair = gained("claim-only", "confidence"), gained("symmetric-pair", "claim-only")
-    conditioned, support = gained("claim-anti", "symmetric-pair"), gained(IMG, "claim-anti")
+    claim, pair, conditioned, support = (changes(ours, before) for before, ours in pairwise(aucs.values()))
     return (
         f"The claim's own margin ranks false assertions better than confidence in {tally(study, settings, claim)}, "
         f"Hall-AUC {span(claim)}.",

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from recap.paper.experiments.experiment import IMG, Result, Setting, Sheet, Study, experiment, span, tally
+from recap.paper.experiment import IMG, Result, Setting, Sheet, Study, experiment, span, tally
 
 IMAGE_PAIR, CALIBRATED_PAIR = "img-pair", "cal-pair"
 
 
-@experiment(
-    "Text-reference calibration",
-    "Does subtracting what the model says without the image make claim and contradiction tell more?",
-    ("text-calibration-effect",),
-    risks=(IMAGE_PAIR, CALIBRATED_PAIR, IMG),
-)
+@experiment("Text-reference calibration", "text-calibration-effect", risks=(IMAGE_PAIR, CALIBRATED_PAIR, IMG))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """The pair on image margins and on image-minus-text lifts, beside RECAP-Img."""
+    """Does subtracting what the model says without the image make claim and contradiction tell more?"""
     sheet = Sheet(
         "text-calibration-effect",
         "The pair with and without its text reference",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from recap.arrays import Bools, Floats
-from recap.paper.experiments.experiment import FOUR, Result, Setting, Sheet, Study, experiment, mean_defined, points
+from recap.paper.experiment import FOUR, Result, Setting, Sheet, Study, changes, experiment, mean_defined, points
 from recap.risks import Margins
 from recap.risks.equations import relation_risk
 from recap.statistics import auroc, hallucinations
@@ -24,14 +24,9 @@ PLAIN: Weights = (1.0, 1.0)
 """RECAP-Cal as it is"""
 
 
-@experiment(
-    "Calibrated weights",
-    "Would RECAP-Cal rank false assertions better if calibration chose how much contradiction and support count?",
-    ("text:weight-calibration",),
-    risks=(FIXED,),
-)
+@experiment("Calibrated weights", "text:weight-calibration", risks=(FIXED,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """RECAP-Cal as it is and with weights from each split's calibration units, on the held-out ones."""
+    """Would RECAP-Cal rank false assertions better if calibration chose how much contradiction and support count?"""
     text = Sheet(
         "text:weight-calibration",
         "RECAP-Cal with calibrated weights",
@@ -81,14 +76,12 @@ def _held_out(s: Setting, risks: dict[Weights, Floats], chosen: Sequence[Weights
 
 
 def _finding(study: Study, s: Setting, values: dict[str, dict[str, list[float]]], chosen: list[Weights]) -> str:
-    changes = {
-        name: mean_defined([a - b for a, b in zip(values[WEIGHTED][name], values[FIXED][name], strict=True)])
-        for name in ("hall_auc", "hfpr")
-    }
-    counts = np.mean([a for a, _ in chosen])
-    kept = sum(weights == PLAIN for weights in chosen)
+    hall_auc, hfpr = (
+        mean_defined(changes(values[WEIGHTED][name], values[FIXED][name])) for name in ("hall_auc", "hfpr")
+    )
+    counts, kept = np.mean([a for a, _ in chosen]), sum(weights == PLAIN for weights in chosen)
     return (
-        f"{study.name(s)}: calibrated weights change held-out Hall-AUC by {points(changes['hall_auc'], 2)} and "
-        f"{study.heading('hfpr')} by {points(changes['hfpr'], 2)} points; the contradiction counts "
+        f"{study.name(s)}: calibrated weights change held-out Hall-AUC by {points(hall_auc, 2)} and "
+        f"{study.heading('hfpr')} by {points(hfpr, 2)} points; the contradiction counts "
         f"{counts:.2f} times on average, and the fixed weights were chosen in {kept} of {len(chosen)} splits."
     )

@@ -9,23 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recap.arrays import Bools, Floats
-from recap.paper.experiments.experiment import CONTROLLED, IMG, Setting, Study, experiment
+from recap.paper.experiment import CONTROLLED, IMG, Chart, LackingError, Result, Setting, Sheet, Study, experiment
 from recap.report.charts import matrix_chart
-from recap.report.result import Chart, LackingError, Result, Sheet
 from recap.risks import Witnesses
 from recap.risks.equations import relation_risk
 from recap.statistics import auroc, hallucinations
 
 
-@experiment(
-    "Cross-model auditor",
-    "Can one model's relation evidence audit another model's answers?",
-    ("text:cross-auditor",),
-    reads=replace(CONTROLLED, several=True),
-    risks=(IMG,),
-)
+@experiment("Cross-model auditor", "text:cross-auditor", reads=replace(CONTROLLED, several=True), risks=(IMG,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Hall-AUC for every target and auditor on the statements that all models were asked."""
+    """Can one model's relation evidence audit another model's answers?"""
     if len(settings) < 2:
         raise LackingError("a second model on the same statements: nobody else can audit")
     sheet = Sheet(
@@ -35,15 +28,12 @@ def measure(study: Study, settings: list[Setting]) -> Result:
         "were asked. Self-audit included.",
     )
     shared = shared_rows(settings)
-    matrix = np.array(
-        [
-            [cross_auc(target, a, auditor, b) for auditor, b in zip(settings, shared, strict=True)]
-            for target, a in zip(settings, shared, strict=True)
-        ]
-    )
-    for target, row in zip(settings, matrix, strict=True):
-        for auditor, value in zip(settings, row, strict=True):
-            sheet.put(target, f"auditor:{auditor.model}", {"hall_auc": value})
+    matrix = np.empty((len(settings), len(settings)))
+    for i, target in enumerate(settings):
+        yes, positive = target.table.yes[shared[i]], target.table.positive[shared[i]]
+        for j, auditor in enumerate(settings):
+            matrix[i, j] = auroc(foreign_risk(yes, auditor, shared[j]), hallucinations(yes, positive))
+            sheet.put(target, f"auditor:{auditor.model}", {"hall_auc": matrix[i, j]})
     names = [study.title(s.model) for s in settings]
     return Result((sheet.table,), findings(names, matrix), (draw(names, matrix),))
 
@@ -55,12 +45,6 @@ def shared_rows(settings: Sequence[Setting]) -> list[NDArray[np.intp]]:
     if not common:
         raise LackingError("statements that all models were asked")
     return [np.array([each[name] for name in common], dtype=np.intp) for each in places]
-
-
-def cross_auc(target: Setting, asked: NDArray[np.intp], auditor: Setting, probed: NDArray[np.intp]) -> float:
-    """How well the auditor's evidence ranks the target's hallucinations."""
-    yes, positive = target.table.yes[asked], target.table.positive[asked]
-    return auroc(foreign_risk(yes, auditor, probed), hallucinations(yes, positive))
 
 
 def foreign_risk(yes: Bools, auditor: Setting, probed: NDArray[np.intp]) -> Floats:
@@ -89,14 +73,8 @@ def draw(names: Sequence[str], matrix: Floats) -> Chart:
     """Targets down, auditors across."""
     known = 100 * matrix[~np.isnan(matrix)]
     low = min(50.0, float(known.min())) if len(known) else 50.0
+    own = [(i, i) for i in range(len(names))]
     svg = matrix_chart(
-        names,
-        names,
-        100 * matrix,
-        row_label="target",
-        column_label="auditor",
-        low=low,
-        high=100,
-        outlined=[(i, i) for i in range(len(names))],
+        names, names, 100 * matrix, row_label="target", column_label="auditor", low=low, high=100, outlined=own
     )
     return Chart("cross-auditor", "Who can audit whom", svg, "Hall-AUC in percent; framed cells audit themselves.")

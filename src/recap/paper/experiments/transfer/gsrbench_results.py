@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import math
 
-from recap.paper.experiments.experiment import FOUR, Result, Setting, Sheet, Study, experiment
-from recap.paper.experiments.gsr_source import EXTERNAL, targets
-from recap.policy import CONFIDENCE, IMG, SELECTOR
+from recap.paper.experiment import CONFIDENCE, EXTERNAL, FOUR, IMG, SELECTOR, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiments.gsr_source import targets
 
 CAL = "recap-cal"
 
 
-@experiment(
-    "External transfer, every mode",
-    "What would each mode have given on the external benchmark, had it been chosen?",
-    ("supp-gsrbench-results",),
-    reads=EXTERNAL,
-    optional=(CAL,),
-)
+@experiment("External transfer, every mode", "supp-gsrbench-results", reads=EXTERNAL, optional=(CAL,))
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Confidence and all three risks of RECAP on the target's rows."""
+    """What would each mode have given on the external benchmark, had it been chosen?"""
     transfers, missing = targets(study, settings)
     sheet = Sheet(
         "supp-gsrbench-results",

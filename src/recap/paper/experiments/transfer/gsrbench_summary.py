@@ -5,23 +5,18 @@ Ranked among the target's own rows: does the ranking carry over?
 
 from __future__ import annotations
 
-from recap.paper.experiments.experiment import DEPLOYED, Result, Setting, Sheet, Study, experiment, points
-from recap.paper.experiments.gsr_source import EXTERNAL, SourcePolicies, calibrate_source, targets
+from recap.paper.experiment import DEPLOYED, EXTERNAL, Result, Setting, Sheet, Study, experiment, points
+from recap.paper.experiments.gsr_source import SourcePolicies, calibrate_source, targets
 from recap.policy import CONFIDENCE, IMG, SELECTOR
 
 SHOWN = ("acc", "hfpr", "hall_auc")
 TITLES = {IMG: "relation evidence alone", SELECTOR: "confidence as a veto"}
 
 
-@experiment(
-    "External transfer",
-    "Does the mode that the primary benchmarks choose also rank answers better than confidence on a benchmark that "
-    "nothing was fitted on?",
-    ("gsrbench-summary", "text:gsr"),
-    reads=EXTERNAL,
-)
+@experiment("External transfer", "gsrbench-summary", "text:gsr", reads=EXTERNAL)
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Confidence against the mode that the source chose, at common coverage of the target's rows."""
+    """Does the mode that the primary benchmarks choose also rank answers better than confidence on a benchmark that
+    nothing was fitted on?"""
     transfers, missing = targets(study, settings)
     sheet = Sheet(
         "gsrbench-summary",

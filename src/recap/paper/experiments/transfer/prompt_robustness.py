@@ -10,7 +10,7 @@ import numpy as np
 from recap.arrays import Floats
 from recap.errors import RecapError
 from recap.evaluation.metrics import measure as metrics_of
-from recap.paper.experiments.experiment import FOUR, LackingError, Reads, Result, Setting, Sheet, Study, experiment
+from recap.paper.experiment import FOUR, LackingError, Reads, Result, Setting, Sheet, Study, experiment
 from recap.risks import compute_risk
 from recap.statistics import accept_lowest, ascending
 from recap.statistics.ranking import tie_bounds
@@ -29,14 +29,10 @@ def _reworded(study: Study) -> Iterable[tuple[str, str]]:
 
 
 @experiment(
-    "Prompt robustness",
-    "How much do metrics and rankings depend on the words around the questions?",
-    ("prompt-robustness",),
-    reads=Reads(("primary", "wrapped"), _reworded, several=True),
-    risks=(),
+    "Prompt robustness", "prompt-robustness", reads=Reads(("primary", "wrapped"), _reworded, several=True), risks=()
 )
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Mean and spread of the pooled metrics over the wordings, and rank correlations between all pairs of them."""
+    """How much do metrics and rankings depend on the words around the questions?"""
     sheet = Sheet(
         "prompt-robustness",
         "The same questions in other words",
@@ -70,21 +66,15 @@ def common_rows(wordings: Mapping[str, MarginTable]) -> list[MarginTable]:
     order = [row.id for row in wordings[PLAIN].rows if all(row.id in some for some in asked)]
     if not order:
         raise LackingError("no statement was asked in every wording")
-    return [_in_order(table, order) for table in wordings.values()]
-
-
-def _in_order(table: MarginTable, order: Sequence[str]) -> MarginTable:
-    rows = {row.id: row for row in table.rows}
-    return MarginTable(tuple(rows[name] for name in order), table.graph, table.source)
+    by_id = [(table, {row.id: row for row in table.rows}) for table in wordings.values()]
+    return [MarginTable(tuple(rows[name] for name in order), table.graph, table.source) for table, rows in by_id]
 
 
 def over_wordings(tables: Sequence[MarginTable], risks: Sequence[Floats], coverage: float) -> dict[str, list[float]]:
     """The pooled metrics of one risk, one value per wording. The truth is the plain table's: words do not change it."""
     truth = tables[0].positive
-    wordings = [
-        metrics_of(risk, accept_lowest(risk, coverage), table.yes, truth)
-        for table, risk in zip(tables, risks, strict=True)
-    ]
+    pairs = zip(tables, risks, strict=True)
+    wordings = [metrics_of(risk, accept_lowest(risk, coverage), table.yes, truth) for table, risk in pairs]
     return {name: [each[name] for each in wordings] for name in FOUR}
 
 

@@ -5,26 +5,19 @@ Unchanged, they say what a deployment would see, coverage included.
 
 from __future__ import annotations
 
-from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.experiment import Chart, Metric, Result, Setting, Sheet, Study, experiment, mean_defined
-from recap.paper.experiments.gsr_source import EXTERNAL, calibrate_source, targets
-from recap.paper.experiments.sentences import points
-from recap.policy import CONFIDENCE
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, EXTERNAL, Chart, Metric, Result, Sheet, experiment, points
+from recap.paper.experiments.gsr_source import calibrate_source, targets
+from recap.paper.study import Setting, Study, mean_defined
 from recap.report.charts import Whisker, whisker_chart
 
 CARRIED = ("coverage", "acc", "hfpr")
 DRAWN = {CONFIDENCE: ("confidence", "conf"), DEPLOYED: ("RECAP", "recap")}
 
 
-@experiment(
-    "Strict transfer",
-    "What do a mode, CDFs and a threshold give that were fixed elsewhere and are applied unchanged, and how far does "
-    "coverage drift?",
-    ("strict-gsr-transfer",),
-    reads=EXTERNAL,
-)
+@experiment("Strict transfer", "strict-gsr-transfer", reads=EXTERNAL)
 def measure(study: Study, settings: list[Setting]) -> Result:
-    """Source CDFs, mode and threshold unchanged: what coverage, accuracy and H-FPR come out on the target."""
+    """What do a mode, CDFs and a threshold give that were fixed elsewhere and are applied unchanged, and how far does
+    coverage drift?"""
     transfers, missing = targets(study, settings)
     if not transfers:
         return Result(missing=missing)

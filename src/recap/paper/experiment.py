@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 from recap.errors import RecapError
 from recap.evaluation.metrics import FOUR
 from recap.evaluation.protocol import DEPLOYED
-from recap.paper.experiments.sentences import counted, points, span, tally
-from recap.paper.experiments.study import Setting, Spent, Study, allowing, mean_defined
-from recap.policy import CONFIDENCE, IMG
+from recap.paper.study import Setting, Spent, Study, allowing, changes, mean_defined, measure_policy
+from recap.policy import CONFIDENCE, IMG, SELECTOR
 from recap.report.metrics import Metric
 from recap.report.result import Chart, LackingError, Result, Section, Sheet, Whole
 
 # What an experiment's module is written with.
-__all__ = ["CONTROLLED", "MAIN", "Experiment", "Reads", "Setting", "Spent", "Study", "experiment", "mean_defined"]
-__all__ += ["CONFIDENCE", "DEPLOYED", "FOUR", "IMG", "Metric", "counted", "points", "span", "tally"]
-__all__ += ["Chart", "LackingError", "Result", "Sheet", "Whole"]
+__all__ = ["CONTROLLED", "EXTERNAL", "MAIN", "Experiment", "Reads", "Setting", "Spent", "Study", "experiment"]
+__all__ += ["CONFIDENCE", "DEPLOYED", "FOUR", "IMG", "SELECTOR", "Metric", "changes", "counted", "measure_policy"]
+__all__ += ["Chart", "LackingError", "Result", "Sheet", "Whole", "mean_defined", "points", "span", "tally"]
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,21 @@ class Reads:
     """whether it compares models, benchmarks or wordings, which one table cannot have"""
 
 
-def _controlled(study: Study) -> Iterable[tuple[str, str]]:
-    if study.controlled is None:
-        raise LackingError("choice groups: several statements about one pair of which one is true")
-    return product(study.headline, (study.controlled,))
+def _headline_on(role: str, lacking: str) -> Callable[[Study], Iterable[tuple[str, str]]]:
+    def places(study: Study) -> Iterable[tuple[str, str]]:
+        if (data := getattr(study, role)) is None:
+            raise LackingError(lacking)
+        return product(study.headline, (data,))
+
+    return places
 
 
+CHOICES = "choice groups: several statements about one pair of which one is true"
 MAIN = Reads(("primary",), lambda study: product(study.headline, study.primary))
-CONTROLLED = Reads(("controlled",), _controlled)
-
+CONTROLLED = Reads(("controlled",), _headline_on("controlled", CHOICES))
+EXTERNAL = Reads(
+    ("primary", "external"), _headline_on("external", "an external benchmark to transfer to"), several=True
+)
 
 Measure = Callable[[Study, list[Setting]], Result]
 """from the study and those of the settings it reads that allow its risks, at least one"""
@@ -95,16 +101,16 @@ class Experiment:
 
 def experiment(
     title: str,
-    question: str,
-    labels: tuple[str, ...],
+    *labels: str,
     reads: Reads = MAIN,
     risks: tuple[str, ...] = (CONFIDENCE, IMG),
     optional: tuple[str, ...] = (),
 ) -> Callable[[Measure], Experiment]:
-    """Make a module's function the experiment of the module's name."""
+    """Make a module's function the experiment of the module's name; its docstring is the question."""
 
     def declare(measure: Measure) -> Experiment:
         name = measure.__module__.rpartition(".")[2].replace("_", "-")
+        question = " ".join((measure.__doc__ or "").split())
         return Experiment(name, title, question, labels, measure, reads, risks, optional)
 
     return declare
@@ -114,3 +120,35 @@ def typeset(sentence: str) -> str:
     """A sentence with true minus signs, and no sign on what rounds to nothing."""
     plain = re.sub(r"(?<![\w.])[+-](0(?:\.0+)?)(?![\d.])", r"\1", sentence)
     return re.sub(r"(?<![\w-])-(?=\d)", "−", plain)
+
+
+def points(share: float, digits: int = 1) -> str:
+    """A difference of two shares in percentage points, with its sign."""
+    return "no value" if math.isnan(share) else f"{100 * share:+.{digits}f}"
+
+
+def span(shares: Sequence[float]) -> str:
+    """The smallest and the largest of some differences: `+1.2 to +5.6 points`."""
+    known = [share for share in shares if not math.isnan(share)]
+    if not known:
+        return "no value"
+    low, high = points(min(known)), points(max(known))
+    return f"{low} points" if low == high else f"{low} to {high} points"
+
+
+def counted(settings: int) -> str:
+    """How many settings, in words that fit."""
+    return f"{settings} setting{'' if settings == 1 else 's'}"
+
+
+def tally(study: Study, settings: Sequence[Setting], values: Sequence[float]) -> str:
+    """In how many settings a value is above zero, and which the others are: `2 of 3 settings (not in A on B)`.
+
+    Where it is above zero nowhere, nobody needs the list of all settings.
+    """
+    below = [study.name(s) for s, value in zip(settings, values, strict=True) if value <= 0]
+    unknown = [study.name(s) for s, value in zip(settings, values, strict=True) if math.isnan(value)]
+    named = [f"{how} {', '.join(names)}" for how, names in (("not in", below), ("no value in", unknown)) if names]
+    above = len(settings) - len(below) - len(unknown)
+    tallied = f"{above} of {counted(len(settings))}"
+    return f"{tallied} ({'; '.join(named)})" if named and len(below) < len(settings) else tallied

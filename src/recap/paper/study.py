@@ -16,7 +16,7 @@ from recap.evaluation.metrics import METRICS, measure
 from recap.evaluation.protocol import DEPLOYED, evaluate
 from recap.evaluation.result import Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows
-from recap.policy import IMG, SELECTOR, Policy, Scores, labelled_rows
+from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
 from recap.report.metrics import Metric, percentage
 from recap.report.result import LackingError
 from recap.risks import compute_risk
@@ -104,14 +104,13 @@ class Setting:
             self._risks[name] = compute_risk(self.table, name)
         return self._risks[name]
 
-    def pooled(self, name: str, rows: Bools | None = None) -> dict[str, float]:
-        """All metrics at exact coverage among these rows of `table` (all of them, where none are named)."""
-        return self.pooled_risk(self.risk(name), rows)
+    def pooled(self, risk: str | Floats, rows: Bools | None = None) -> dict[str, float]:
+        """All metrics of a risk at exact coverage among these rows of `table` (all of them, where none are named).
 
-    def pooled_risk(self, risk: Floats, rows: Bools | None = None) -> dict[str, float]:
-        """The same for a risk that has no name. None has a value where there are no such rows."""
+        None has a value where there are no such rows.
+        """
         keep = np.ones(len(self.table), dtype=bool) if rows is None else rows
-        some = risk[keep]
+        some = (self.risk(risk) if isinstance(risk, str) else risk)[keep]
         if not len(some):
             return dict.fromkeys(METRICS, np.nan)
         return measure(some, accept_lowest(some, self.coverage), self.table.yes[keep], self.table.positive[keep])
@@ -126,6 +125,11 @@ class Setting:
             return dict.fromkeys(METRICS, np.nan)
         accepted = risk[held] <= coverage_threshold(risk[calibration], self.coverage)
         return measure(risk[held], accepted, self.table.yes[held], self.table.positive[held])
+
+    def calibrate(self, rows: Bools, mode: str | None = None) -> Policy:
+        """The policy that these rows of `table` give."""
+        graph = self.table.graph.hash
+        return calibrate(self.scores.where(rows), self.coverage, graph=graph, mode=mode, level=self.level)
 
     def held_out(self, name: str) -> Measured:
         """A risk over the splits, inside the graph; `recap` is the deployed policy."""
@@ -144,7 +148,6 @@ class Setting:
                 raise LackingError(f"{self.model} on {self.data}: {name}: {self.evaluation.withheld[name]}")
 
     def allows(self, name: str) -> bool:
-        """Whether the table has what this risk needs."""
         return name not in self.evaluation.withheld
 
     @cached_property
@@ -179,7 +182,6 @@ class Study:
     """(model, data) → why that setting is not here"""
 
     def title(self, name: str) -> str:
-        """What people call it."""
         return self.titles.get(name, name)
 
     def name(self, setting: Setting) -> str:
@@ -219,15 +221,25 @@ class Study:
 def allowing(settings: Iterable[Setting], risks: Sequence[str]) -> tuple[list[Setting], tuple[str, ...]]:
     """The settings whose tables allow these risks, and why each of the others does not."""
     allowed: list[Setting] = []
-    reasons: list[str] = []
+    reasons: tuple[str, ...] = ()
     for s in settings:
         try:
             s.need(*risks)
-        except LackingError as error:
-            reasons.append(str(error))
-        else:
             allowed.append(s)
-    return allowed, tuple(reasons)
+        except LackingError as error:
+            reasons += (str(error),)
+    return allowed, reasons
+
+
+def measure_policy(policy: Policy, scores: Scores) -> dict[str, float]:
+    """All metrics of a policy on these rows, as it is."""
+    applied = policy.apply(scores)
+    return measure(applied.risk, applied.accepted, scores.yes, scores.positive)
+
+
+def changes(ours: Sequence[float], theirs: Sequence[float]) -> list[float]:
+    """Ours minus theirs, by setting or by split."""
+    return [a - b for a, b in zip(ours, theirs, strict=True)]
 
 
 def mean_defined(values: Sequence[float]) -> float:
