@@ -73,11 +73,8 @@ class Result:
     def number(self, table: str, metric: Metric | str, *, model: str = "", data: str = "", method: str = "") -> float:
         """One figure by its place; NaN where there is none."""
         place = (table, model, data, method, Metric.parse(metric) if isinstance(metric, str) else metric)
-        for each in self.tables:
-            for n in each.numbers:
-                if (n.table, n.model, n.data, n.method, n.metric) == place:
-                    return n.value
-        return float("nan")
+        numbers = (n for each in self.tables for n in each.numbers)
+        return next((n.value for n in numbers if (n.table, n.model, n.data, n.method, n.metric) == place), np.nan)
 
 
 @dataclass(frozen=True)
