@@ -35,7 +35,6 @@ class LearnedGraph:
 
     @property
     def added(self) -> int:
-        """How many edges the graph has gained by validation."""
         return sum(fate == ADDED for fate in self.fates.values())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -113,95 +113,64 @@ class Grid:
 
 def grid(table: Table, report: Report) -> Grid:
     """Rows and columns in the order of first appearance. A table of one metric has its methods side by side."""
-    return _Layout(table, report).grid()
+    numbers = {_place(n, n.metric): n for n in table.numbers}
+    # An end of an interval stands in the cell of what it surrounds.
+    shown = [n for n in table.numbers if not n.metric.end or _place(n, replace(n.metric, end="")) not in numbers]
+    columns, best = _columns(list(dict.fromkeys(n.metric for n in shown))), _best(shown)
+    rows: dict[tuple[str, str], dict[str, None]] = {}
+    for n in shown:
+        rows.setdefault((n.model, n.data), {})[n.method] = None
+    methods = {name: report.method(name) or "direct answers" for some in rows.values() for name in some}
 
+    def cell(place: Place) -> Cell | None:
+        return _cell(place, numbers, report, place in best) if place in numbers else None
 
-class _Layout:
-    def __init__(self, table: Table, report: Report) -> None:
-        self.report = report
-        self.numbers = {_place(n, n.metric): n for n in table.numbers}
-        shown = [
-            n for n in table.numbers if not n.metric.end or _place(n, replace(n.metric, end="")) not in self.numbers
-        ]
-        self.columns = _columns(list(dict.fromkeys(n.metric for n in shown)))
-        self.rows: dict[tuple[str, str], dict[str, None]] = {}
-        for n in shown:
-            self.rows.setdefault((n.model, n.data), {})[n.method] = None
-        self.methods = list(dict.fromkeys(name for methods in self.rows.values() for name in methods))
-        self.best = self._best(shown)
-
-    def grid(self) -> Grid:
-        if len(self.columns) == 1 and 1 < len(self.methods) <= WIDEST and len(self.rows) > 1:
-            return self._side_by_side(*self.columns)
-        columns = tuple(self.columns.values())
-        if all(len(methods) == 1 for methods in self.rows.values()):
-            lines = [
-                self._line(setting, name, self.report.setting(*setting), self.report.method(name))
-                for setting, methods in self.rows.items()
-                for name in methods
-            ]
-            return Grid(columns, (Block("", tuple(lines)),))
-        blocks = [
-            Block(
-                self.report.setting(*setting), tuple(self._line(setting, name, self._method(name)) for name in methods)
-            )
-            for setting, methods in self.rows.items()
-        ]
-        return Grid(columns, tuple(blocks))
-
-    def _side_by_side(self, metric: Metric) -> Grid:
-        group = ", ".join(filter(None, (metric.heading, metric.over)))
-        lines = [
-            GridRow(self.report.setting(*place), "", tuple(self._cell((*place, name, metric)) for name in self.methods))
-            for place in self.rows
-        ]
-        columns = tuple(Column(self._method(name), group) for name in self.methods)
-        return Grid(columns, (Block("", tuple(lines)),))
-
-    def _method(self, name: str) -> str:
-        return self.report.method(name) or "direct answers"
-
-    def _line(self, setting: tuple[str, str], method: str, name: str, below: str = "") -> GridRow:
-        cells = tuple(self._cell((*setting, method, metric)) for metric in self.columns)
+    def line(setting: tuple[str, str], method: str, name: str, below: str = "") -> GridRow:
+        cells = tuple(cell((*setting, method, metric)) for metric in columns)
         return GridRow(name, below, cells) if name else GridRow(below, "", cells)
 
-    def _cell(self, place: Place) -> Cell | None:
-        n = self.numbers.get(place)
-        if n is None:
-            return None
-        printed = self.report.printed(n)
-        digits = _digits(n.metric, printed)
-        ends = [self.numbers.get((*place[:3], end)) for end in n.metric.interval]
-        sign = "+" if n.metric.difference else ""
-        paper = difference = ""
-        if printed is not None:
-            theirs = _interval([end and self.report.printed(end) for end in ends], digits)
-            parts = (figure(printed.value, digits, sign), _spread(printed, digits), theirs)
-            paper = " ".join(filter(None, parts))
-            difference = "" if math.isnan(n.value) else figure(n.value - printed.value, digits, "+")
-        return Cell(
-            figure(n.value, digits, sign),
-            _spread(n, digits),
-            _interval(ends, digits),
-            place in self.best,
-            paper,
-            difference,
-            n.undefined,
-        )
+    if len(columns) == 1 and 1 < len(methods) <= WIDEST and len(rows) > 1:
+        (metric,) = columns
+        group = ", ".join(filter(None, (metric.heading, metric.over)))
+        lines = [GridRow(report.setting(*at), "", tuple(cell((*at, name, metric)) for name in methods)) for at in rows]
+        return Grid(tuple(Column(heading, group) for heading in methods.values()), (Block("", tuple(lines)),))
+    if all(len(some) == 1 for some in rows.values()):
+        lines = [line(at, *some, report.setting(*at), report.method(*some)) for at, some in rows.items()]
+        return Grid(tuple(columns.values()), (Block("", tuple(lines)),))
+    blocks = [
+        Block(report.setting(*at), tuple(line(at, name, methods[name]) for name in some)) for at, some in rows.items()
+    ]
+    return Grid(tuple(columns.values()), tuple(blocks))
 
-    def _best(self, shown: Sequence[Number]) -> set[Place]:
-        """Within a setting, the methods that look best once rounded; none where all look alike."""
-        rivals: dict[tuple[str, str, Metric], dict[Place, float]] = {}
-        for n in shown:
-            if n.metric.better and not math.isnan(n.value):
-                value = round(n.metric.better * n.value, n.metric.known.digits)
-                rivals.setdefault((n.model, n.data, n.metric), {})[_place(n, n.metric)] = value
-        return {
-            place
-            for values in rivals.values()
-            for place, value in values.items()
-            if value == max(values.values()) > min(values.values())
-        }
+
+def _cell(place: Place, numbers: Mapping[Place, Number], report: Report, best: bool) -> Cell:
+    n = numbers[place]
+    printed = report.printed(n)
+    digits = _digits(n.metric, printed)
+    ends = [numbers.get((*place[:3], end)) for end in n.metric.interval]
+    sign = "+" if n.metric.difference else ""
+    paper = difference = ""
+    if printed is not None:
+        theirs = _interval([end and report.printed(end) for end in ends], digits)
+        paper = " ".join(filter(None, (figure(printed.value, digits, sign), _spread(printed, digits), theirs)))
+        difference = "" if math.isnan(n.value) else figure(n.value - printed.value, digits, "+")
+    value, spread, interval = figure(n.value, digits, sign), _spread(n, digits), _interval(ends, digits)
+    return Cell(value, spread, interval, best, paper, difference, n.undefined)
+
+
+def _best(shown: Sequence[Number]) -> set[Place]:
+    """Within a setting, the methods that look best once rounded; none where all look alike."""
+    rivals: dict[tuple[str, str, Metric], dict[Place, float]] = {}
+    for n in shown:
+        if n.metric.better and not math.isnan(n.value):
+            value = round(n.metric.better * n.value, n.metric.known.digits)
+            rivals.setdefault((n.model, n.data, n.metric), {})[_place(n, n.metric)] = value
+    return {
+        place
+        for values in rivals.values()
+        for place, value in values.items()
+        if value == max(values.values()) > min(values.values())
+    }
 
 
 def _columns(metrics: Sequence[Metric]) -> dict[Metric, Column]:

@@ -54,8 +54,9 @@ METHODS = {
     "complete": ("All margins", ""),
 }
 """name → heading, and what it is unless it is a risk, which says so itself; other names are shown as they are"""
-ABOUT = {name: about for name, (_, about) in METHODS.items() if about}
-ABOUT |= {name: risk.about for name, risk in (RISKS | FITTED).items()}
+ABOUT = {name: about for name, (_, about) in METHODS.items() if about} | {
+    name: risk.about for name, risk in (RISKS | FITTED).items()
+}
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def known_runs(values: Sequence[float]) -> list[list[int]]:
 
 def text_width(text: str) -> float:
     """How wide a label gets in the widest of the usual fonts: a chart cannot ask, and what fits there fits anywhere."""
-    return SIZE * sum(_advance(letter) for letter in text)
+    return SIZE * sum(map(_advance, text))
 
 
 def _advance(letter: str) -> float:
