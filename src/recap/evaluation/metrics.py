@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from recap import statistics as st
-from recap.table import Bools, Floats
+from recap.table import Bools, Floats, MarginTable
 
 METRICS = {
     "coverage": "share of answers accepted",
@@ -39,4 +41,16 @@ def measure(risk: Floats, accepted: Bools, yes: Bools, positive: Bools) -> dict[
         "augrc": st.augrc(risk, wrong),
         "coverage_yes": st.share(accepted, positive),
         "coverage_no": st.share(accepted, ~positive),
+    }
+
+
+def direct_rates(table: MarginTable) -> dict[str, float]:
+    """The answers themselves, before anything is rejected."""
+    everyone = np.ones(len(table), dtype=bool)
+    return {
+        "acc": float((table.yes == table.positive).mean()),
+        "fpr": st.hallucination_fpr(everyone, table.yes, table.positive),
+        "fnr": st.false_negative_rate(everyone, table.yes, table.positive),
+        "yes_rate": float(table.yes.mean()),
+        "true_rate": float(table.positive.mean()),
     }

@@ -12,22 +12,13 @@ import numpy as np
 
 from recap.claims import Graph
 from recap.errors import RecapError
-from recap.evaluation.metrics import FOUR, METRICS, measure
+from recap.evaluation.metrics import FOUR, METRICS, direct_rates, measure
 from recap.evaluation.result import Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows, is_calibration
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
 from recap.progress import progress as bar
 from recap.risks import compute_risk, offered, risk_named
-from recap.statistics import (
-    DRAWS,
-    Interval,
-    accept_lowest,
-    coverage_threshold,
-    false_negative_rate,
-    hallucination_fpr,
-    interval,
-    resample_metrics,
-)
+from recap.statistics import DRAWS, Interval, accept_lowest, coverage_threshold, interval, resample_metrics
 from recap.table import Bools, Floats, MarginTable, as_table
 
 DEPLOYED = "recap"
@@ -162,18 +153,6 @@ def _deployed(policy: Policy, held: Scores) -> dict[str, float]:
     applied = policy.apply(held)
     risk = np.where(np.isnan(applied.risk), np.inf, applied.risk)
     return measure(risk, applied.accepted, held.yes, held.positive)
-
-
-def direct_rates(table: MarginTable) -> dict[str, float]:
-    """The answers themselves, before anything is rejected."""
-    everyone = np.ones(len(table), dtype=bool)
-    return {
-        "acc": float((table.yes == table.positive).mean()),
-        "fpr": hallucination_fpr(everyone, table.yes, table.positive),
-        "fnr": false_negative_rate(everyone, table.yes, table.positive),
-        "yes_rate": float(table.yes.mean()),
-        "true_rate": float(table.positive.mean()),
-    }
 
 
 def _pooled(table: MarginTable, risk: Floats, coverage: float) -> dict[str, float]:

@@ -135,7 +135,7 @@ def grid(table: Table, report: Report) -> Grid:
         lines = [GridRow(report.setting(*at), "", tuple(cell((*at, name, metric)) for name in methods)) for at in rows]
         return Grid(tuple(Column(heading, group) for heading in methods.values()), (Block("", tuple(lines)),))
     if all(len(some) == 1 for some in rows.values()):
-        lines = [line(at, *some, report.setting(*at), report.method(*some)) for at, some in rows.items()]
+        lines = [line(at, name, report.setting(*at), report.method(name)) for at, some in rows.items() for name in some]
         return Grid(tuple(columns.values()), (Block("", tuple(lines)),))
     blocks = [
         Block(report.setting(*at), tuple(line(at, name, methods[name]) for name in some)) for at, some in rows.items()
