@@ -11,8 +11,7 @@ from PIL import Image
 
 from recap.audit import verdict_on
 from recap.policy import calibrate_table
-from recap.report.example_card import example_card
-from recap.report.examples import Example
+from recap.report.examples import Example, example_card
 from tests.simulate import ALIGNED, BIASED, SimulatedModel, simulate
 
 

@@ -23,9 +23,9 @@ from recap.paper.printed import beside, printed, printed_value
 from recap.report import ExampleCard, Report, write_report
 from recap.report.charts import Whisker, whisker_chart
 from recap.report.layout import Cell, Grid, figure, grid
-from recap.report.methods import METHODS
 from recap.report.metrics import KNOWN, SUBSETS, Metric
 from recap.report.page import report_page
+from recap.report.report import METHODS
 from recap.report.result import Chart, Number, Result, Section, Sheet, Table
 from recap.report.write import table_files
 from recap.statistics import Interval

@@ -32,14 +32,14 @@ class Choices:
             # Without both names nobody can say that two statements are about the same pair.
             if row.label is not None and row.claim is not None and row.subject and row.object:
                 together.setdefault((row.unit, row.subject, row.object), []).append(i)
-        groups = [rows for rows in together.values() if _is_choice(table, rows)]
-        width = max((len(rows) for rows in groups), default=1) - 1
-        gold = [next(i for i in rows if table.positive[i]) for rows in groups]
-        others = np.full((len(groups), width), -1, dtype=np.intp)
+        # The option that holds comes first; the others keep their order.
+        groups = [
+            sorted(rows, key=lambda i: not table.positive[i]) for rows in together.values() if _is_choice(table, rows)
+        ]
+        options = np.full((len(groups), max(map(len, groups), default=1)), -1, dtype=np.intp)
         for g, rows in enumerate(groups):
-            rest = [i for i in rows if i != gold[g]]
-            others[g, : len(rest)] = rest
-        return cls(table, np.array(gold, dtype=np.intp), others)
+            options[g, : len(rows)] = rows
+        return cls(table, options[:, 0], options[:, 1:])
 
     def __len__(self) -> int:
         return len(self.gold)

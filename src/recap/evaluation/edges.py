@@ -37,7 +37,6 @@ class Edge:
 
     @property
     def pair(self) -> tuple[str, str]:
-        """Where it leads from and to."""
         return self.source, self.target
 
 
@@ -59,13 +58,13 @@ def learn_edges(
     total = np.bincount(edge, minlength=cells)
     wins = np.bincount(edge[gap > 0], minlength=cells)
     summed = np.bincount(edge, weights=gap, minlength=cells)
-    graph = choices.table.graph
     edges: list[Edge] = []
     for cell in np.flatnonzero(total):
         source, target = names[cell // len(names)], names[cell % len(names)]
         comparisons, won, mean = int(total[cell]), int(wins[cell]), float(summed[cell] / total[cell])
         retained = comparisons >= least and won / comparisons >= share and mean > 0
-        edges.append(Edge(source, target, comparisons, won, mean, retained, excludes(graph, source, target)))
+        manual = excludes(choices.table.graph, source, target)
+        edges.append(Edge(source, target, comparisons, won, mean, retained, manual))
     return tuple(edges)
 
 
@@ -76,12 +75,7 @@ def retained(edges: Sequence[Edge]) -> set[tuple[str, str]]:
 
 def contradiction(choices: Choices, edges: Collection[tuple[str, str]]) -> Floats:
     """A(u): the strongest image margin among the options that an edge sets against the row's, 0 if none (Eq. 4)."""
-    size = len(choices.vocabulary)
-    place = {name: i for i, name in enumerate(choices.vocabulary)}
-    against = np.zeros((size, size), dtype=bool)
-    for source, target in edges:
-        if source in place and target in place:
-            against[place[source], place[target]] = True
-    rivals = choices.rivals
+    names, rivals = choices.vocabulary, choices.rivals
+    against = np.array([(a, b) in edges for a in names for b in names], dtype=bool).reshape(len(names), len(names))
     connected = (rivals >= 0) & against[choices.asked[:, None], choices.asked[rivals]]
     return strongest_contradiction(choices.margin[rivals], connected)

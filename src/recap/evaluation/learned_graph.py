@@ -35,7 +35,6 @@ class LearnedGraph:
 
     @property
     def added(self) -> int:
-        """How many edges the graph has gained by validation."""
         return sum(fate == ADDED for fate in self.fates.values())
 
 
@@ -45,18 +44,6 @@ def learn_graph(table: MarginTable, share: float = SHARE, least: int = LEAST) ->
         raise RecapError(f"share is {share:g}; it must lie in (0, 1]")
     if least < 1:
         raise RecapError(f"least is {least}; an edge needs at least one comparison")
-    choices = _choices(table)
-    edges = learn_edges(choices, share=share, least=least)
-    fates = _fates(edges, table.graph, least)
-    extended = extend_graph(table.graph, [pair for pair, fate in fates.items() if fate == ADDED])
-    own = tuple(name for name, node in table.graph.relations.items() if node.canonical and _is_claim(extended, name))
-    notes = {edge.pair: _counts(edge) for edge in edges if edge.target in extended.contradictions(edge.source)}
-    rule = f"at least {100 * share:g} % of {least} or more comparisons"
-    text = graph_text(extended, _header(table, rule, len(choices), edges, fates, own), notes)
-    return LearnedGraph(len(choices), edges, fates, own, graph_from_text("the learned graph", text), text)
-
-
-def _choices(table: MarginTable) -> Choices:
     choices = Choices.of(table)
     if not len(choices):
         raise RecapError(
@@ -66,7 +53,20 @@ def _choices(table: MarginTable) -> Choices:
     lacking = np.flatnonzero(choices.rows & np.isnan(choices.margin))
     if len(lacking):
         raise RecapError(f"{table.at(int(lacking[0]))}: direct.image is missing, by which the options are compared")
-    return choices
+    edges = learn_edges(choices, share=share, least=least)
+    fates = _fates(edges, table.graph, least)
+    extended = extend_graph(table.graph, [pair for pair, fate in fates.items() if fate == ADDED])
+    aliases = (name for name, node in table.graph.relations.items() if node.canonical)
+    own = tuple(name for name in aliases if not extended.canonical(name)[1])
+    notes = {edge.pair: _counts(edge) for edge in edges if edge.target in extended.contradictions(edge.source)}
+    rule = f"at least {100 * share:g} % of {least} or more comparisons"
+    left = [
+        f"  {edge.source} → {edge.target}: {_counts(edge)} ({fates[edge.pair]})"
+        for edge in edges
+        if fates[edge.pair] != ADDED and not edge.manual
+    ]
+    text = graph_text(extended, _header(table, rule, len(choices), left, own), notes)
+    return LearnedGraph(len(choices), edges, fates, own, graph_from_text("the learned graph", text), text)
 
 
 def _fates(edges: tuple[Edge, ...], graph: Graph, least: int) -> dict[tuple[str, str], str]:
@@ -86,22 +86,11 @@ def _fates(edges: tuple[Edge, ...], graph: Graph, least: int) -> dict[tuple[str,
     return {edge.pair: fate(edge) for edge in edges}
 
 
-def _is_claim(graph: Graph, relation: str) -> bool:
-    return not graph.canonical(relation)[1]
-
-
 def _counts(edge: Edge) -> str:
     return f"won {edge.wins} of {edge.comparisons}, mean gap {edge.mean_gap:+.2f}"
 
 
-def _header(
-    table: MarginTable,
-    rule: str,
-    groups: int,
-    edges: tuple[Edge, ...],
-    fates: dict[tuple[str, str], str],
-    own: tuple[str, ...],
-) -> list[str]:
+def _header(table: MarginTable, rule: str, groups: int, left: list[str], own: tuple[str, ...]) -> list[str]:
     source = " ".join(table.source.split())
     lines = [
         f"Learned by `recap graph learn` from the {groups} choice groups of {source}.",
@@ -118,8 +107,4 @@ def _header(
             f"Claims of their own here, aliases in the base graph: {', '.join(own)}.",
             "What was learned of them has no mirror image to be said in; they are asked over their own pair.",
         ]
-    left = [edge for edge in edges if fates[edge.pair] != ADDED and not edge.manual]
-    if left:
-        lines += ["", "Not added:"]
-        lines += [f"  {edge.source} → {edge.target}: {_counts(edge)} ({fates[edge.pair]})" for edge in left]
-    return lines
+    return [*lines, "", "Not added:", *left] if left else lines

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from recap.statistics import (
-    accuracy,
-    augrc,
-    aurc,
-    auroc,
-    average_precision,
-    errors,
-    false_negative_rate,
-    hallucination_fpr,
-    hallucinations,
-    share,
-)
-from recap.table import Bools, Floats
+import numpy as np
+
+from recap import statistics as st
+from recap.table import Bools, Floats, MarginTable
 
 METRICS = {
     "coverage": "share of answers accepted",
@@ -36,18 +27,30 @@ FOUR = {"acc": 1, "hfpr": -1, "err_auc": 1, "hall_auc": 1}
 
 def measure(risk: Floats, accepted: Bools, yes: Bools, positive: Bools) -> dict[str, float]:
     """All metrics of a risk and the set it accepts. NaN where one has no value on these rows."""
-    wrong, hallucinated = errors(yes, positive), hallucinations(yes, positive)
+    wrong, hallucinated = st.errors(yes, positive), st.hallucinations(yes, positive)
     return {
         "coverage": float(accepted.mean()),
-        "acc": accuracy(accepted, yes, positive),
-        "hfpr": hallucination_fpr(accepted, yes, positive),
-        "fnr": false_negative_rate(accepted, yes, positive),
-        "err_auc": auroc(risk, wrong),
-        "hall_auc": auroc(risk, hallucinated),
-        "ap": average_precision(risk, hallucinated),
+        "acc": st.accuracy(accepted, yes, positive),
+        "hfpr": st.hallucination_fpr(accepted, yes, positive),
+        "fnr": st.false_negative_rate(accepted, yes, positive),
+        "err_auc": st.auroc(risk, wrong),
+        "hall_auc": st.auroc(risk, hallucinated),
+        "ap": st.average_precision(risk, hallucinated),
         "prevalence": float(hallucinated.mean()),
-        "aurc": aurc(risk, wrong),
-        "augrc": augrc(risk, wrong),
-        "coverage_yes": share(accepted, positive),
-        "coverage_no": share(accepted, ~positive),
+        "aurc": st.aurc(risk, wrong),
+        "augrc": st.augrc(risk, wrong),
+        "coverage_yes": st.share(accepted, positive),
+        "coverage_no": st.share(accepted, ~positive),
+    }
+
+
+def direct_rates(table: MarginTable) -> dict[str, float]:
+    """The answers themselves, before anything is rejected."""
+    everyone = np.ones(len(table), dtype=bool)
+    return {
+        "acc": float((table.yes == table.positive).mean()),
+        "fpr": st.hallucination_fpr(everyone, table.yes, table.positive),
+        "fnr": st.false_negative_rate(everyone, table.yes, table.positive),
+        "yes_rate": float(table.yes.mean()),
+        "true_rate": float(table.positive.mean()),
     }

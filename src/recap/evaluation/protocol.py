@@ -5,33 +5,25 @@ from __future__ import annotations
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from recap.claims import Graph
 from recap.errors import RecapError
-from recap.evaluation.metrics import FOUR, METRICS, measure
+from recap.evaluation.metrics import FOUR, METRICS, direct_rates, measure
 from recap.evaluation.result import Evaluation, Measured
-from recap.evaluation.splits import SPLITS, calibration_rows
+from recap.evaluation.splits import SPLITS, calibration_rows, is_calibration
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
 from recap.progress import progress as bar
 from recap.risks import compute_risk, offered, risk_named
-from recap.statistics import (
-    DRAWS,
-    Interval,
-    accept_lowest,
-    coverage_threshold,
-    false_negative_rate,
-    hallucination_fpr,
-    interval,
-    resample_metrics,
-)
+from recap.statistics import DRAWS, Interval, accept_lowest, coverage_threshold, interval, resample_metrics
 from recap.table import Bools, Floats, MarginTable, as_table
 
 DEPLOYED = "recap"
 BASELINE = "confidence"
+NO_FIGURES = dict.fromkeys(METRICS, math.nan)
 
 
 def evaluate(
@@ -97,8 +89,8 @@ def evaluate(
         risks=best,
         inside=measured,
         withheld=withheld,
-        pooled={name: _pooled(inside, name, coverage) for name in fixed},
-        gains=_gains(inside, list(dict.fromkeys([IMG, SELECTOR, *fixed])), coverage, draws) if deployable else {},
+        pooled={name: _pooled(inside, compute_risk(inside, name), coverage) for name in fixed},
+        gains=_gains(inside, dict.fromkeys([BASELINE, IMG, SELECTOR, *fixed]), coverage, draws) if deployable else {},
         policies=policies,
         skipped=skipped,
     )
@@ -120,8 +112,7 @@ def _measure_pool(
     units = [row.unit for row in table.rows]
     fixed = {name: compute_risk(table, name) for name in names if not risk_named(name).calibrated}
     scores = Scores.of(table) if level is not None else None
-    by_risk: dict[str, list[dict[str, float]]] = {name: [] for name in [*names, *([DEPLOYED] if scores else [])]}
-    modes: Counter[str] = Counter({IMG: 0, SELECTOR: 0})
+    by_risk: dict[str, dict[int, dict[str, float]]] = {name: {} for name in [*names, *([DEPLOYED] if scores else [])]}
     policies: list[Policy] = []
     sizes = {DEPLOYED: len(table)}
     for seed in seeds:
@@ -129,22 +120,18 @@ def _measure_pool(
         for name in names:
             risk = fixed[name] if name in fixed else compute_risk(table, name, calibration=table.where(side))
             sizes[name] = int((~np.isnan(risk)).sum())
-            by_risk[name].append(_held_out(risk, side, coverage, table))
+            by_risk[name][seed] = _held_out(risk, side, coverage, table)
         if scores is not None and level is not None:
             policy = calibrate(scores.where(side), coverage, graph=table.graph.hash, level=level)
-            modes[policy.mode] += 1
             policies.append(policy)
-            by_risk[DEPLOYED].append(_deployed(policy, scores.where(~side)))
+            by_risk[DEPLOYED][seed] = _deployed(policy, scores.where(~side))
         if progress is not None:
             progress(seed + 1)
-    measured = {
-        name: Measured(
-            sizes[name],
-            _by_metric(dict(zip(seeds, rows, strict=True)), splits),
-            dict(modes) if name == DEPLOYED else {},
-        )
-        for name, rows in by_risk.items()
-    }
+    modes = {IMG: 0, SELECTOR: 0, **Counter(policy.mode for policy in policies)}
+    measured: dict[str, Measured] = {}
+    for name, rows in by_risk.items():
+        values = {metric: [rows.get(seed, NO_FIGURES)[metric] for seed in range(splits)] for metric in METRICS}
+        measured[name] = Measured(sizes[name], values, modes if name == DEPLOYED else {})
     return measured, tuple(policies)
 
 
@@ -156,7 +143,7 @@ def _held_out(risk: Floats, side: Bools, coverage: float, table: MarginTable) ->
     defined = ~np.isnan(risk)
     calibration, held = defined & side, defined & ~side
     if not calibration.any() or not held.any():
-        return dict.fromkeys(METRICS, math.nan)
+        return NO_FIGURES
     threshold = coverage_threshold(risk[calibration], coverage)
     return measure(risk[held], risk[held] <= threshold, table.yes[held], table.positive[held])
 
@@ -168,67 +155,44 @@ def _deployed(policy: Policy, held: Scores) -> dict[str, float]:
     return measure(risk, applied.accepted, held.yes, held.positive)
 
 
-def direct_rates(table: MarginTable) -> dict[str, float]:
-    """The answers themselves, before anything is rejected."""
-    everyone = np.ones(len(table), dtype=bool)
-    return {
-        "acc": float((table.yes == table.positive).mean()),
-        "fpr": hallucination_fpr(everyone, table.yes, table.positive),
-        "fnr": false_negative_rate(everyone, table.yes, table.positive),
-        "yes_rate": float(table.yes.mean()),
-        "true_rate": float(table.positive.mean()),
-    }
-
-
-def _pooled(table: MarginTable, name: str, coverage: float) -> dict[str, float]:
-    risk = compute_risk(table, name)
+def _pooled(table: MarginTable, risk: Floats, coverage: float) -> dict[str, float]:
     defined = ~np.isnan(risk)
     accepted = accept_lowest(risk[defined], coverage)
     return measure(risk[defined], accepted, table.yes[defined], table.positive[defined])
 
 
-def _gains(table: MarginTable, names: Sequence[str], coverage: float, draws: int) -> dict[str, dict[str, Interval]]:
+def _gains(table: MarginTable, names: Iterable[str], coverage: float, draws: int) -> dict[str, dict[str, Interval]]:
     """Paired clustered intervals of what each risk gains over confidence. H-FPR gains are reductions.
 
     Risks that are not defined for every row cannot be paired with confidence, and are left out.
     """
-    risks = {name: compute_risk(table, name) for name in dict.fromkeys([BASELINE, *names])}
-    risks = {name: risk for name, risk in risks.items() if not np.isnan(risk).any()}
+    risks = {name: risk for name in names if not np.isnan(risk := compute_risk(table, name)).any()}
     drawn = resample_metrics(risks, table.yes, table.positive, table.units, coverage, draws)
-    point = {name: measure(r, accept_lowest(r, coverage), table.yes, table.positive) for name, r in risks.items()}
-    return {
-        mode: {
-            metric: interval(
-                s * (point[mode][metric] - point[BASELINE][metric]), s * (drawn[mode][metric] - drawn[BASELINE][metric])
-            )
-            for metric, s in FOUR.items()
-        }
-        for mode in risks
-        if mode != BASELINE
-    }
+    point = {name: _pooled(table, risk, coverage) for name, risk in risks.items()}
+
+    def gain(mode: str, metric: str, sign: int) -> Interval:
+        difference = point[mode][metric] - point[BASELINE][metric]
+        return interval(sign * difference, sign * (drawn[mode][metric] - drawn[BASELINE][metric]))
+
+    return {mode: {m: gain(mode, m, sign) for m, sign in FOUR.items()} for mode in risks if mode != BASELINE}
 
 
 def _skipped(table: MarginTable, splits: int) -> dict[int, str]:
     """The splits that cannot be used, each with the reason. All of them is an error."""
-    names = [row.unit for row in table.rows]
-    total = len(set(names))
-    found: dict[int, str] = {}
+    names = {row.unit for row in table.rows}
+    total = len(names)
+    skipped: dict[int, str] = {}
     for seed in range(splits):
-        side = calibration_rows(names, seed)
-        units = len(np.unique(table.units[side]))
+        units = sum(is_calibration(unit, seed) for unit in names)
         if units < 2:
-            found[seed] = f"it calibrates on {units} of {total} units, and needs two"
-        elif side.all():
-            found[seed] = "it holds no unit out"
-    if len(found) == splits:
+            skipped[seed] = f"it calibrates on {units} of {total} units, and needs two"
+        elif units == total:
+            skipped[seed] = "it holds no unit out"
+    if len(skipped) == splits:
         tried = "the one split that was tried" if splits == 1 else f"any of {splits} splits"
         raise RecapError(
             f"{table.source}: {total} unit{'s are' if total > 1 else ' is'} too few for {tried}: about a fifth of them "
             "calibrates, which must be two or more, and the rest is measured; with 15 units or more most splits work"
             + ("" if splits >= SPLITS or total < 3 else f", and with fewer some of --splits {SPLITS} may")
         )
-    return found
-
-
-def _by_metric(rows: Mapping[int, dict[str, float]], splits: int) -> dict[str, list[float]]:
-    return {metric: [rows[seed][metric] if seed in rows else math.nan for seed in range(splits)] for metric in METRICS}
+    return skipped

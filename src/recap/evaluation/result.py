@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,15 +27,14 @@ class Measured:
 
     def to_json(self) -> dict[str, Any]:
         """Means, then population standard deviations, over the splits in which a metric was defined."""
-        summary: dict[str, Any] = {name: _over_splits(values, np.mean) for name, values in self.values.items()}
-        summary["std"] = {name: _over_splits(values, np.std) for name, values in self.values.items()}
+        defined = {name: [v for v in values if not math.isnan(v)] for name, values in self.values.items()}
+        summary: dict[str, Any] = {name: float(np.mean(some)) if some else None for name, some in defined.items()}
+        summary["std"] = {name: float(np.std(some)) if some else None for name, some in defined.items()}
         summary["n"] = self.n
-        undefined = {name: sum(map(math.isnan, values)) for name, values in self.values.items()}
+        undefined = {name: len(values) - len(defined[name]) for name, values in self.values.items()}
         if any(undefined.values()):
             summary["undefined_splits"] = {name: count for name, count in undefined.items() if count}
-        if self.modes:
-            summary["modes"] = self.modes
-        return summary
+        return summary | ({"modes": self.modes} if self.modes else {})
 
 
 @dataclass(frozen=True)
@@ -71,30 +69,19 @@ class Evaluation:
     @property
     def notes(self) -> list[str]:
         """What a reader of the figures should know about the table."""
-        told: list[str] = []
-        if self.skipped:
-            first = next(iter(self.skipped.items()))
-            told.append(f"{len(self.skipped)} of {self.splits} splits were skipped (split {first[0]}: {first[1]})")
+        skipped = [f"split {seed}: {why}" for seed, why in self.skipped.items()]
+        notes = [f"{len(skipped)} of {self.splits} splits were skipped ({skipped[0]})"] if skipped else []
         if self.units < FEW_UNITS:
-            told.append(
-                f"there are only {self.units} units: intervals are wide and figures rest on single pictures; "
-                "more units help, more splits do not"
-            )
-        return told
+            few = f"there are only {self.units} units: intervals are wide and figures rest on single pictures"
+            notes.append(f"{few}; more units help, more splits do not")
+        return notes
 
     def to_json(self) -> dict[str, Any]:
         """Fractions in 0…1; null where a metric has no value."""
-        document: dict[str, Any] = {
-            "n": self.n,
-            "units": self.units,
-            "splits": self.splits,
-            "coverage": self.coverage,
-            "level": self.level,
-            "unlabelled": self.unlabelled,
-            "uncovered": self.uncovered,
-            "direct": _finite(self.direct),
-            "risks": {name: measured.to_json() for name, measured in self.risks.items()},
-        }
+        names = ("n", "units", "splits", "coverage", "level", "unlabelled", "uncovered")
+        document: dict[str, Any] = {name: getattr(self, name) for name in names}
+        document["direct"] = _finite(self.direct)
+        document["risks"] = {name: measured.to_json() for name, measured in self.risks.items()}
         if self.uncovered:
             risks = {name: measured.to_json() for name, measured in self.inside.items()}
             document["inside_graph"] = {"n": self.n - self.uncovered, "risks": risks}
@@ -108,11 +95,6 @@ class Evaluation:
             mode: {metric: _finite(vars(each)) for metric, each in gains.items()} for mode, gains in self.gains.items()
         }
         return document
-
-
-def _over_splits(values: Sequence[float], summary: Callable[[Any], Any]) -> float | None:
-    defined = [value for value in values if not math.isnan(value)]
-    return float(summary(defined)) if defined else None
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,7 @@ from recap.errors import RecapError
 from recap.images import open_image
 from recap.paper.experiments import Setting, Study
 from recap.policy import decide
-from recap.report.example_card import ExampleCard, example_card
-from recap.report.examples import Example, pick
+from recap.report.examples import Example, ExampleCard, example_card, pick
 from recap.schemes import scheme_of
 
 EACH = 3

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from recap.report.metrics import Metric, percentage
 from recap.report.report import Report
@@ -69,12 +70,7 @@ class Grid:
     @property
     def groups(self) -> list[tuple[str, int]]:
         """Shared headings and how many columns each spans; empty where there are none."""
-        spans: list[tuple[str, int]] = []
-        for column in self.columns:
-            if spans and spans[-1][0] == column.group:
-                spans[-1] = (column.group, spans[-1][1] + 1)
-            else:
-                spans.append((column.group, 1))
+        spans = [(name, len(list(some))) for name, some in groupby(column.group for column in self.columns)]
         return spans if any(name for name, _ in spans) else []
 
     @property
@@ -106,107 +102,75 @@ class Grid:
 
     def _columns(self, some: slice) -> Grid:
         """Some columns, with the rows that say something there."""
-        blocks: list[Block] = []
-        for block in self.blocks:
-            lines = [replace(line, cells=line.cells[some]) for line in block.lines if any(line.cells[some])]
-            if lines:
-                blocks.append(replace(block, lines=tuple(lines)))
-        return Grid(self.columns[some], tuple(blocks))
+        blocks = (
+            Block(
+                block.name, tuple(replace(line, cells=cells) for line in block.lines if any(cells := line.cells[some]))
+            )
+            for block in self.blocks
+        )
+        return Grid(self.columns[some], tuple(block for block in blocks if block.lines))
 
 
 def grid(table: Table, report: Report) -> Grid:
     """Rows and columns in the order of first appearance. A table of one metric has its methods side by side."""
-    return _Layout(table, report).grid()
+    numbers = {_place(n, n.metric): n for n in table.numbers}
+    # An end of an interval stands in the cell of what it surrounds.
+    shown = [n for n in table.numbers if not n.metric.end or _place(n, replace(n.metric, end="")) not in numbers]
+    columns, best = _columns(list(dict.fromkeys(n.metric for n in shown))), _best(shown)
+    rows: dict[tuple[str, str], dict[str, None]] = {}
+    for n in shown:
+        rows.setdefault((n.model, n.data), {})[n.method] = None
+    methods = {name: report.method(name) or "direct answers" for some in rows.values() for name in some}
 
+    def cell(place: Place) -> Cell | None:
+        return _cell(place, numbers, report, place in best) if place in numbers else None
 
-class _Layout:
-    def __init__(self, table: Table, report: Report) -> None:
-        self.report = report
-        self.numbers = {(n.model, n.data, n.method, n.metric): n for n in table.numbers}
-        shown = [n for n in table.numbers if not self._ends_interval(n)]
-        self.columns = _columns(list(dict.fromkeys(n.metric for n in shown)))
-        self.rows: dict[tuple[str, str], list[str]] = {}
-        for n in shown:
-            methods = self.rows.setdefault((n.model, n.data), [])
-            if n.method not in methods:
-                methods.append(n.method)
-        self.methods = list(dict.fromkeys(name for methods in self.rows.values() for name in methods))
-        self.best = self._best(shown)
-
-    def grid(self) -> Grid:
-        if len(self.columns) == 1 and 1 < len(self.methods) <= WIDEST and len(self.rows) > 1:
-            return self._side_by_side(*self.columns)
-        columns = tuple(self.columns.values())
-        if all(len(methods) == 1 for methods in self.rows.values()):
-            lines = [
-                self._line(setting, methods[0], self.report.setting(*setting), self.report.method(methods[0]))
-                for setting, methods in self.rows.items()
-            ]
-            return Grid(columns, (Block("", tuple(lines)),))
-        blocks = [
-            Block(
-                self.report.setting(*setting),
-                tuple(self._line(setting, name, self.report.method(name) or "direct answers") for name in methods),
-            )
-            for setting, methods in self.rows.items()
-        ]
-        return Grid(columns, tuple(blocks))
-
-    def _side_by_side(self, metric: Metric) -> Grid:
-        group = ", ".join(filter(None, (metric.heading, metric.over)))
-        columns = tuple(Column(self.report.method(name) or "direct answers", group) for name in self.methods)
-        lines = [
-            GridRow(
-                self.report.setting(*setting), "", tuple(self._cell((*setting, name, metric)) for name in self.methods)
-            )
-            for setting in self.rows
-        ]
-        return Grid(columns, (Block("", tuple(lines)),))
-
-    def _line(self, setting: tuple[str, str], method: str, name: str, below: str = "") -> GridRow:
-        cells = tuple(self._cell((*setting, method, metric)) for metric in self.columns)
+    def line(setting: tuple[str, str], method: str, name: str, below: str = "") -> GridRow:
+        cells = tuple(cell((*setting, method, metric)) for metric in columns)
         return GridRow(name, below, cells) if name else GridRow(below, "", cells)
 
-    def _cell(self, place: Place) -> Cell | None:
-        n = self.numbers.get(place)
-        if n is None:
-            return None
-        printed = self.report.printed(n)
-        digits = _digits(n.metric, printed)
-        ends = [self.numbers.get((*place[:3], end)) for end in n.metric.interval]
-        cell = Cell(
-            _value(n.value, n.metric, digits),
-            spread="" if n.spread is None or math.isnan(n.spread) else f"±{figure(n.spread, digits)}",
-            interval=_interval([end and end.value for end in ends], digits),
-            best=place in self.best,
-            undefined=n.undefined,
-        )
-        if printed is None:
-            return cell
-        paper = _value(printed.value, n.metric, digits)
-        if printed.spread is not None:
-            paper += f" ±{figure(printed.spread, digits)}"
-        theirs = [end and self.report.printed(end) for end in ends]
-        interval = _interval([end and end.value for end in theirs], digits)
+    if len(columns) == 1 and 1 < len(methods) <= WIDEST and len(rows) > 1:
+        (metric,) = columns
+        group = ", ".join(filter(None, (metric.heading, metric.over)))
+        lines = [GridRow(report.setting(*at), "", tuple(cell((*at, name, metric)) for name in methods)) for at in rows]
+        return Grid(tuple(Column(heading, group) for heading in methods.values()), (Block("", tuple(lines)),))
+    if all(len(some) == 1 for some in rows.values()):
+        lines = [line(at, name, report.setting(*at), report.method(name)) for at, some in rows.items() for name in some]
+        return Grid(tuple(columns.values()), (Block("", tuple(lines)),))
+    blocks = [
+        Block(report.setting(*at), tuple(line(at, name, methods[name]) for name in some)) for at, some in rows.items()
+    ]
+    return Grid(tuple(columns.values()), tuple(blocks))
+
+
+def _cell(place: Place, numbers: Mapping[Place, Number], report: Report, best: bool) -> Cell:
+    n = numbers[place]
+    printed = report.printed(n)
+    digits = _digits(n.metric, printed)
+    ends = [numbers.get((*place[:3], end)) for end in n.metric.interval]
+    sign = "+" if n.metric.difference else ""
+    paper = difference = ""
+    if printed is not None:
+        theirs = _interval([end and report.printed(end) for end in ends], digits)
+        paper = " ".join(filter(None, (figure(printed.value, digits, sign), _spread(printed, digits), theirs)))
         difference = "" if math.isnan(n.value) else figure(n.value - printed.value, digits, "+")
-        return replace(cell, paper=f"{paper} {interval}".strip(), difference=difference)
+    value, spread, interval = figure(n.value, digits, sign), _spread(n, digits), _interval(ends, digits)
+    return Cell(value, spread, interval, best, paper, difference, n.undefined)
 
-    def _ends_interval(self, n: Number) -> bool:
-        return n.metric.end != "" and (n.model, n.data, n.method, replace(n.metric, end="")) in self.numbers
 
-    def _best(self, shown: Sequence[Number]) -> set[Place]:
-        """Within a setting, the methods that look best once rounded; none where all look alike."""
-        rivals: dict[tuple[str, str, Metric], dict[Place, float]] = {}
-        for n in shown:
-            if n.metric.better and not math.isnan(n.value):
-                value = round(n.metric.better * n.value, n.metric.known.digits)
-                rivals.setdefault((n.model, n.data, n.metric), {})[n.model, n.data, n.method, n.metric] = value
-        return {
-            place
-            for values in rivals.values()
-            for place, value in values.items()
-            if value == max(values.values()) > min(values.values())
-        }
+def _best(shown: Sequence[Number]) -> set[Place]:
+    """Within a setting, the methods that look best once rounded; none where all look alike."""
+    rivals: dict[tuple[str, str, Metric], dict[Place, float]] = {}
+    for n in shown:
+        if n.metric.better and not math.isnan(n.value):
+            value = round(n.metric.better * n.value, n.metric.known.digits)
+            rivals.setdefault((n.model, n.data, n.metric), {})[_place(n, n.metric)] = value
+    return {
+        place
+        for values in rivals.values()
+        for place, value in values.items()
+        if value == max(values.values()) > min(values.values())
+    }
 
 
 def _columns(metrics: Sequence[Metric]) -> dict[Metric, Column]:
@@ -235,8 +199,8 @@ def figure(value: float, digits: int | None, sign: str = "") -> str:
     return f"{shown or 0.0:{sign if shown else ''},.{digits}f}".replace("-", "−")
 
 
-def _value(value: float, metric: Metric, digits: int | None) -> str:
-    return figure(value, digits, "+" if metric.difference else "")
+def _place(n: Number, metric: Metric) -> Place:
+    return n.model, n.data, n.method, metric
 
 
 def _digits(metric: Metric, printed: Number | None) -> int | None:
@@ -247,8 +211,12 @@ def _digits(metric: Metric, printed: Number | None) -> int | None:
     return digits + 1
 
 
-def _interval(ends: Sequence[float | None], digits: int | None) -> str:
+def _spread(n: Number, digits: int | None) -> str:
+    return "" if n.spread is None or math.isnan(n.spread) else f"±{figure(n.spread, digits)}"
+
+
+def _interval(ends: Sequence[Number | None], digits: int | None) -> str:
     low, high = ends
-    if low is None or high is None or math.isnan(low + high):
+    if low is None or high is None or math.isnan(low.value + high.value):
         return ""
-    return f"[{figure(low, digits)}, {figure(high, digits)}]"
+    return f"[{figure(low.value, digits)}, {figure(high.value, digits)}]"

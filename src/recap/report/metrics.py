@@ -113,8 +113,6 @@ DIFFERENCES = {"change": "change", "gain": "gain over confidence", "behind_img":
 EXTREMES = {"least": "the least", "most": "the largest"}
 AT_COVERAGE = ("acc", "hfpr", "fpr", "fnr")
 """what depends on how many answers are accepted"""
-ENDS: tuple[End, End] = ("low", "high")
-"""of an interval"""
 
 _FORM = re.compile(
     rf"(?:(?P<extreme>{'|'.join(EXTREMES)})\.)?(?:(?P<difference>{'|'.join(DIFFERENCES)})\.)?(?:(?P<subset>\w+)\.)?"
@@ -144,7 +142,6 @@ class Metric:
 
     @classmethod
     def parse(cls, text: str) -> Metric:
-        """From its string form."""
         match = _FORM.fullmatch(text)
         if match is None:
             raise RecapError(f'"{text}" is not the name of a metric')
@@ -160,8 +157,7 @@ class Metric:
     @property
     def interval(self) -> tuple[Metric, Metric]:
         """The names of its interval's ends."""
-        low, high = (replace(self, end=end) for end in ENDS)
-        return low, high
+        return replace(self, end="low"), replace(self, end="high")
 
     @property
     def known(self) -> MetricInfo:
@@ -176,9 +172,8 @@ class Metric:
     @property
     def over(self) -> str:
         """What it is taken over: gain over confidence, all statements. Empty: everything."""
-        return ", ".join(
-            filter(None, (EXTREMES.get(self.extreme), DIFFERENCES.get(self.difference), _subset(self.subset)))
-        )
+        words = EXTREMES.get(self.extreme), DIFFERENCES.get(self.difference), _subset(self.subset)
+        return ", ".join(filter(None, words))
 
     @property
     def percent(self) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from recap.report.layout import Grid, figure, grid
-from recap.report.methods import ABOUT
-from recap.report.pages import render
-from recap.report.report import Report
-from recap.report.result import Chart, Number, Section, Table
+from recap.report.report import ABOUT, Report
+from recap.report.result import Number, Section, Table
 
 SUMMARY = "main-results"
 """the experiment whose findings open the report"""
@@ -21,6 +23,23 @@ SUITES = {
     "ours minus the paper's.",
     "table": "Margins of a user's own.",
 }
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("recap", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def render(template: str, **values: Any) -> str:
+    """A template of the package (`world/demo.html`, `report/report.html`), filled in, with everything escaped."""
+    return _environment().get_template(template).render(**values)
 
 
 @dataclass(frozen=True)
@@ -34,7 +53,6 @@ class TablePart:
 
     @property
     def rows(self) -> int:
-        """Of all its grids together."""
         return sum(len(block.lines) + 1 for each in self.grids for block in each.blocks)
 
 
@@ -47,25 +65,21 @@ class Chapter:
     tables: list[TablePart]
 
     @property
-    def charts(self) -> tuple[Chart, ...]:
-        """Its pictures."""
-        return self.section.result.charts
-
-    @property
     def status(self) -> str:
         """done, partly or missing"""
-        if not self.tables and not self.charts:
+        result = self.section.result
+        if not result.tables and not result.charts:
             return "missing"
-        return "partly" if self.section.result.missing else "done"
+        return "partly" if result.missing else "done"
 
     @property
     def summary(self) -> str:
         """The status in a line."""
-        missing = self.section.result.missing
+        result = self.section.result
         if self.status == "missing":
-            return "; ".join(missing) or "nothing was measured"
-        counts = (_count(len(self.tables), "table"), _count(len(self.charts), "figure"), _count(len(missing), "gap"))
-        return ", ".join(filter(None, counts))
+            return "; ".join(result.missing) or "nothing was measured"
+        things = {"table": result.tables, "figure": result.charts, "gap": result.missing}
+        return ", ".join(_count(len(some), thing) for thing, some in things.items() if some)
 
 
 def report_page(report: Report) -> str:
@@ -75,15 +89,17 @@ def report_page(report: Report) -> str:
         for i, section in enumerate(report.sections, 1)
     ]
     summary = [finding for each in report.sections if each.name == SUMMARY for finding in each.result.findings]
-    numbers = [n for each in chapters for part in each.tables for n in part.table.numbers]
+    numbers = [n for section in report.sections for table in section.result.tables for n in table.numbers]
+    meanings = {n.metric.known.heading: n.metric.known.about for n in numbers if n.metric.known.about}
+    methods = dict.fromkeys(n.method for n in numbers)
     return render(
         "report/report.html",
         report=report,
         about=SUITES.get(report.suite, ""),
         summary=[*summary, *filter(None, [_beside(numbers, report, naming=False)])],
         chapters=chapters,
-        columns=_columns(numbers),
-        methods=_methods(numbers, report),
+        columns=dict(sorted(meanings.items(), key=lambda pair: pair[0].lower())),
+        methods={report.method(name): ABOUT[name] for name in methods if name in ABOUT},
     )
 
 
@@ -104,20 +120,5 @@ def _beside(numbers: Iterable[Number], report: Report, *, naming: bool) -> str:
     return f"{near_by}, at most {figure(most, 1)} away" + (f" ({place})." if naming else ".")
 
 
-def _columns(numbers: Iterable[Number]) -> dict[str, str]:
-    """Each heading that is used, and what it means."""
-    meanings: dict[str, str] = {}
-    for n in numbers:
-        if n.metric.known.about:
-            meanings.setdefault(n.metric.known.heading, n.metric.known.about)
-    return dict(sorted(meanings.items(), key=lambda pair: pair[0].lower()))
-
-
-def _methods(numbers: Iterable[Number], report: Report) -> dict[str, str]:
-    """Each method that is used, and what it means."""
-    used = dict.fromkeys(n.method for n in numbers)
-    return {report.method(name): ABOUT[name] for name in used if name in ABOUT}
-
-
 def _count(n: int, thing: str) -> str:
-    return f"{n:,} {thing}{'' if n == 1 else 's'}" if n else ""
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"

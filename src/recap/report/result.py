@@ -73,11 +73,8 @@ class Result:
     def number(self, table: str, metric: Metric | str, *, model: str = "", data: str = "", method: str = "") -> float:
         """One figure by its place; NaN where there is none."""
         place = (table, model, data, method, Metric.parse(metric) if isinstance(metric, str) else metric)
-        for each in self.tables:
-            for n in each.numbers:
-                if (n.table, n.model, n.data, n.method, n.metric) == place:
-                    return n.value
-        return float("nan")
+        numbers = (n for each in self.tables for n in each.numbers)
+        return next((n.value for n in numbers if (n.table, n.model, n.data, n.method, n.metric) == place), np.nan)
 
 
 @dataclass(frozen=True)
@@ -162,10 +159,8 @@ class Sheet:
         self, at: Place, method: str, metric: Metric, value: float, spread: float | None = None, undefined: int = 0
     ) -> None:
         scale = 100 if metric.percent else 1
-        spread = None if spread is None else scale * spread
-        self.numbers.append(
-            Number(self.label, at.model, at.data, method, metric, scale * value, spread, undefined=undefined)
-        )
+        figures = scale * value, None if spread is None else scale * spread
+        self.numbers.append(Number(self.label, at.model, at.data, method, metric, *figures, undefined=undefined))
 
     def value(self, at: Place, method: str, name: str, subset: str = "", difference: Difference = "") -> float:
         """One figure that was put at the place's operating point, as it is kept; NaN where there is none."""
@@ -174,7 +169,6 @@ class Sheet:
 
     @property
     def table(self) -> Table:
-        """What was filled in."""
         return Table(self.label, self.title, self.about, tuple(self.numbers))
 
 

@@ -6,7 +6,7 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,7 @@ def write_report(report: Report, out: Path) -> Path:
     The same report gives the same bytes.
     """
     figures, tables = figure_files(report), table_files(report)
-    _clear(
-        out,
-        {f"tables/{name}{ending}" for name in tables for ending in (".csv", ".parquet")}
-        | {f"figures/{f}" for f in figures},
-    )
+    _clear(out, {*_table_paths(tables), *(f"figures/{name}" for name in figures)})
     for folder in ("tables", "figures") if figures else ("tables",):
         make_folder(out / folder)
     for name, rows in tables.items():
@@ -53,13 +49,16 @@ def _clear(out: Path, kept: set[str]) -> None:
     try:
         earlier = json.loads((out / "numbers.json").read_text("utf-8"))
         files = {chart["file"] for e in earlier["experiments"] for chart in e["figures"]}
-        labels = {table["label"] for e in earlier["experiments"] for table in e["tables"]}
+        files |= _table_paths({_file(table["label"]) for e in earlier["experiments"] for table in e["tables"]})
     except (OSError, ValueError, KeyError, TypeError):
         return
-    files |= {f"tables/{_file(label)}{ending}" for label in labels for ending in (".csv", ".parquet")}
     for name in files - kept:
         if re.fullmatch(r"(tables|figures)/[\w.@+-]+", name):
             (out / name).unlink(missing_ok=True)
+
+
+def _table_paths(stems: Iterable[str]) -> set[str]:
+    return {f"tables/{stem}{ending}" for stem in stems for ending in (".csv", ".parquet")}
 
 
 def table_files(report: Report) -> dict[str, list[dict[str, Any]]]:
@@ -72,71 +71,48 @@ def table_files(report: Report) -> dict[str, list[dict[str, Any]]]:
 
 
 def figure_files(report: Report) -> dict[str, Chart]:
-    """Charts by file name."""
-    return dict(zip(_figure_names(report), _charts(report), strict=True))
+    """Charts by file name, in order; of two with one name the second is numbered."""
+    files: dict[str, Chart] = {}
+    for chart in (chart for section in report.sections for chart in section.result.charts):
+        name, number = f"{_file(chart.name)}.svg", 1
+        while name in files:
+            number += 1
+            name = f"{_file(chart.name)}-{number}.svg"
+        files[name] = chart
+    return files
 
 
 def document(report: Report) -> dict[str, Any]:
     """Everything in the report but its pictures, as JSON; null where a figure has no value."""
-    names = iter(_figure_names(report))
+    files = iter(figure_files(report))
     return {
-        "title": report.title,
-        "suite": report.suite,
-        "command": report.command,
-        "date": report.date,
+        **{name: getattr(report, name) for name in ("title", "suite", "command", "date")},
         "provenance": dict(report.provenance),
         "titles": dict(report.titles),
-        "experiments": [_experiment(section, report, names) for section in report.sections],
-        "left_out": list(report.left_out),
+        "experiments": [_experiment(section, report, files) for section in report.sections],
+        "left_out": report.left_out,
     }
 
 
-def _charts(report: Report) -> list[Chart]:
-    return [chart for section in report.sections for chart in section.result.charts]
-
-
-def _experiment(section: Section, report: Report, names: Iterator[str]) -> dict[str, Any]:
+def _experiment(section: Section, report: Report, files: Iterator[str]) -> dict[str, Any]:
     result = section.result
-    tables = [
-        {
-            "label": table.label,
-            "title": table.title,
-            "about": table.about,
-            "numbers": [_row(n, report) for n in table.numbers],
-        }
-        for table in result.tables
-    ]
-    charts = [
-        {"name": c.name, "title": c.title, "caption": c.caption, "file": f"figures/{next(names)}"}
-        for c in result.charts
-    ]
     return {
-        "name": section.name,
-        "title": section.title,
-        "question": section.question,
-        "labels": list(section.labels),
-        "findings": list(result.findings),
-        "missing": list(result.missing),
-        "tables": tables,
-        "figures": charts,
+        **{name: value for name, value in vars(section).items() if name != "result"},
+        "findings": result.findings,
+        "missing": result.missing,
+        "tables": [vars(table) | {"numbers": [_row(n, report) for n in table.numbers]} for table in result.tables],
+        "figures": [
+            {"name": c.name, "title": c.title, "caption": c.caption, "file": f"figures/{next(files)}"}
+            for c in result.charts
+        ],
     }
 
 
 def _row(n: Number, report: Report) -> dict[str, Any]:
     printed = report.printed(n)
-    paper = None if printed is None else printed.value
-    return {
-        "table": n.table,
-        "model": n.model,
-        "data": n.data,
-        "method": n.method,
-        "metric": str(n.metric),
-        "value": _known(n.value),
-        "spread": _known(n.spread),
-        "paper": paper,
-        "difference": None if paper is None else _known(n.value - paper),
-        "undefined_splits": n.undefined,
-    }
+    paper, difference = (None, None) if printed is None else (printed.value, n.value - printed.value)
+    figures = (_known(n.value), _known(n.spread), paper, _known(difference), n.undefined)
+    return dict(zip(SCHEMA, (n.table, n.model, n.data, n.method, str(n.metric), *figures), strict=True))
 
 
 def _known(value: float | None) -> float | None:
@@ -150,18 +126,6 @@ def _write_table(stem: Path, rows: list[dict[str, Any]]) -> None:
         write(stream)
         with atomic_write(stem.with_name(stem.name + ending)) as file:
             file.write(stream.getvalue())
-
-
-def _figure_names(report: Report) -> list[str]:
-    """A file for each chart, in order; of two with one name the second is numbered."""
-    stems: list[str] = []
-    for chart in _charts(report):
-        stem, number = _file(chart.name), 1
-        while stem in stems:
-            number += 1
-            stem = f"{_file(chart.name)}-{number}"
-        stems.append(stem)
-    return [f"{stem}.svg" for stem in stems]
 
 
 def _file(label: str) -> str:

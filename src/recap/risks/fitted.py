@@ -16,9 +16,11 @@ from recap.arrays import Bools, Floats
 from recap.risks import equations as eq
 from recap.risks.margins import Margins
 from recap.risks.registry import DEGRADED_PAIR, DIRECT, IMAGE, RISKS, TEXT, Risk
+from recap.statistics import errors, hallucinations
 
 Features = Callable[[Margins], Floats]
-Target = Callable[[Margins], Bools]
+Target = Callable[[Bools, Bools], Bools]
+"""of answers and labels"""
 
 FUSED = ("confidence", "vcd-contrast", "recap-img", "recap-cal")
 """the risks that Logit-Hall gets beside the probes"""
@@ -51,17 +53,10 @@ def _everything(m: Margins) -> Floats:
     return np.column_stack([_raw_probes(m), *(RISKS[name].formula(m, m) for name in FUSED)])
 
 
-def _wrong(m: Margins) -> Bools:
-    return m.yes != m.table.positive
-
-
-def _hallucinated(m: Margins) -> Bools:
-    return m.yes & ~m.table.positive
-
-
 def _fitted(name: str, needs: tuple[str, ...], features: Features, target: Target, about: str) -> Risk:
     def formula(m: Margins, calibration: Margins) -> Floats:
-        return fit_and_predict(features(calibration), target(calibration), features(m))
+        event = target(calibration.yes, calibration.table.positive)
+        return fit_and_predict(features(calibration), event, features(m))
 
     return Risk(name, needs, formula, about, calibrated=True, fitted=True)
 
@@ -84,13 +79,13 @@ def fit_and_predict(known: Floats, event: Bools, asked: Floats) -> Floats:
 FITTED: dict[str, Risk] = {
     risk.name: risk
     for risk in (
-        _fitted("conf-anslogit", DIRECT, _confidence_and_answer, _wrong, "error from confidence and answer, fitted"),
-        _fitted("probe-logit", DIRECT + IMAGE, _raw_probes, _wrong, "error from the raw probe margins, fitted"),
+        _fitted("conf-anslogit", DIRECT, _confidence_and_answer, errors, "error from confidence and answer, fitted"),
+        _fitted("probe-logit", DIRECT + IMAGE, _raw_probes, errors, "error from the raw probe margins, fitted"),
         _fitted(
             "logit-hall",
             DIRECT + IMAGE + TEXT + DEGRADED_PAIR,
             _everything,
-            _hallucinated,
+            hallucinations,
             "hallucination from probes, confidence, VCD and RECAP risks, fitted: an upper bound",
         ),
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,8 +12,7 @@ from recap.risks.equations import lift, strongest_contradiction, support_penalty
 from recap.table import Bools, Channel, Floats, MarginTable
 
 
-@dataclass(frozen=True)
-class Witnesses:
+class Witnesses(NamedTuple):
     """x(c), A_x(c) and P_x(c) of one channel, (n,) each."""
 
     claim: Floats
@@ -34,6 +34,10 @@ class Witnesses:
         return self.claim - self.contradiction
 
 
+def _of_channel(name: str) -> cached_property[Witnesses]:
+    return cached_property(lambda margins: Witnesses.of(margins.table.channel(name)))
+
+
 class Margins:
     """Columns of a table by the names that the formulas use. Witnesses are summarised when first asked for."""
 
@@ -48,25 +52,14 @@ class Margins:
         self.ca_bidirectional: Floats = table.direct("ca_bidirectional")
         self.ca_combined: Floats = table.direct("ca_combined")
 
-    @cached_property
-    def image(self) -> Witnesses:
-        """x = m_I"""
-        return Witnesses.of(self.table.channel("image"))
-
-    @cached_property
-    def text(self) -> Witnesses:
-        """x = m_T"""
-        return Witnesses.of(self.table.channel("text"))
-
-    @cached_property
-    def degraded(self) -> Witnesses:
-        """x = m on the degraded image"""
-        return Witnesses.of(self.table.channel("degraded"))
-
-    @cached_property
-    def flipped(self) -> Witnesses:
-        """x = m on the mirrored image"""
-        return Witnesses.of(self.table.channel("flipped"))
+    image = _of_channel("image")
+    """x = m_I"""
+    text = _of_channel("text")
+    """x = m_T"""
+    degraded = _of_channel("degraded")
+    """x = m on the degraded image"""
+    flipped = _of_channel("flipped")
+    """x = m on the mirrored image"""
 
     @cached_property
     def lift(self) -> Witnesses:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from recap.risks import equations as eq
-from recap.risks.margins import Margins, Witnesses
+from recap.risks.margins import Margins
 from recap.statistics import EmpiricalCDF
 from recap.table import Floats
 
@@ -41,47 +41,40 @@ class Risk:
         return any(not need.startswith("direct.") for need in self.needs)
 
 
+def _image_pair(m: Margins) -> Floats:
+    return eq.pair_risk(m.yes, *m.image[:2])
+
+
 def _selector(m: Margins, calibration: Margins) -> Floats:
-    conf, rel = RISKS["confidence"].formula, RISKS["recap-img"].formula
-    return eq.selector(
-        EmpiricalCDF.of(conf(calibration, calibration))(conf(m, m)),
-        EmpiricalCDF.of(rel(calibration, calibration))(rel(m, m)),
-    )
+    formulas = (RISKS[name].formula for name in ("confidence", "recap-img"))
+    return eq.selector(*(EmpiricalCDF.of(risk(calibration, calibration))(risk(m, m)) for risk in formulas))
 
 
 def _fixed(name: str, needs: tuple[str, ...], formula: Callable[[Margins], Floats], about: str) -> Risk:
     return Risk(name, needs, lambda m, _: formula(m), about)
 
 
-def _recap(m: Margins, x: Witnesses) -> Floats:
-    return eq.relation_risk(m.yes, x.claim, x.contradiction, x.support_penalty)
-
-
-def _pair(m: Margins, x: Witnesses) -> Floats:
-    return eq.pair_risk(m.yes, x.claim, x.contradiction)
-
-
 _ALL = (
     _fixed("confidence", DIRECT, lambda m: eq.confidence(m.direct), "−|m| of the direct answer"),
-    _fixed("recap-img", IMAGE, lambda m: _recap(m, m.image), "relation evidence on the image: the default"),
-    _fixed("recap-cal", IMAGE + TEXT, lambda m: _recap(m, m.lift), "the same on image-minus-text lifts"),
+    _fixed(
+        "recap-img", IMAGE, lambda m: eq.relation_risk(m.yes, *m.image), "relation evidence on the image: the default"
+    ),
+    _fixed("recap-cal", IMAGE + TEXT, lambda m: eq.relation_risk(m.yes, *m.lift), "the same on image-minus-text lifts"),
     Risk("recap-selector", DIRECT + IMAGE, _selector, "RECAP-Img with confidence kept as a veto", calibrated=True),
     _fixed(
         "claim-only", IMAGE[:1], lambda m: -eq.aligned(m.yes, m.image.claim), "the claim's own margin, for the answer"
     ),
-    _fixed(
-        "symmetric-pair", IMAGE_PAIR, lambda m: _pair(m, m.image), "claim against contradiction, sign of the answer"
-    ),
+    _fixed("symmetric-pair", IMAGE_PAIR, _image_pair, "claim against contradiction, sign of the answer"),
     _fixed(
         "claim-anti",
         IMAGE_PAIR,
-        lambda m: eq.claim_contradiction_risk(m.yes, m.image.claim, m.image.contradiction),
+        lambda m: eq.claim_contradiction_risk(m.yes, *m.image[:2]),
         "RECAP-Img without its support term",
     ),
     _fixed(
         "competitive-no",
         IMAGE,
-        lambda m: eq.competitive_no_risk(m.yes, m.image.claim, m.image.contradiction, m.image.support_penalty),
+        lambda m: eq.competitive_no_risk(m.yes, *m.image),
         'RECAP-Img whose "no" needs a contradiction stronger than the claim',
     ),
     _fixed("yes-penalty", (), lambda m: m.yes.astype(float), 'every "yes" is risky, every "no" is not'),
@@ -122,15 +115,15 @@ _ALL = (
         lambda m: -eq.aligned(m.yes, m.lift.claim),
         "the claim's image-minus-text lift",
     ),
-    _fixed("text-pair", TEXT_PAIR, lambda m: _pair(m, m.text), "the pair without the image"),
-    _fixed("img-pair", IMAGE_PAIR, lambda m: _pair(m, m.image), "the pair on the image"),
+    _fixed("text-pair", TEXT_PAIR, lambda m: eq.pair_risk(m.yes, *m.text[:2]), "the pair without the image"),
+    _fixed("img-pair", IMAGE_PAIR, _image_pair, "the pair on the image"),
     _fixed(
         "anti-delta",
         ("image.contradictions", "text.contradictions"),
         lambda m: eq.aligned(m.yes, m.lift.contradiction),
         "the strongest contradiction's lift alone",
     ),
-    _fixed("cal-pair", IMAGE_PAIR + TEXT_PAIR, lambda m: _pair(m, m.lift), "the pair on lifts"),
+    _fixed("cal-pair", IMAGE_PAIR + TEXT_PAIR, lambda m: eq.pair_risk(m.yes, *m.lift[:2]), "the pair on lifts"),
 )
 
 RISKS: dict[str, Risk] = {risk.name: risk for risk in _ALL}

@@ -10,18 +10,11 @@ from recap.statistics.bootstrap import (
     resample_metrics,
     resample_share,
 )
-from recap.statistics.cdf import EmpiricalCDF, coverage_threshold
-from recap.statistics.ranking import (
-    accept_lowest,
-    accepted_count,
-    ascending,
-    augrc,
-    aurc,
-    auroc,
-    average_precision,
-)
+from recap.statistics.ranking import accept_lowest, accepted_count, ascending, augrc, aurc, auroc, average_precision
 from recap.statistics.selective import (
+    EmpiricalCDF,
     accuracy,
+    coverage_threshold,
     errors,
     false_negative_rate,
     hallucination_fpr,
@@ -32,25 +25,13 @@ from recap.statistics.selective import (
 __all__ = [
     "DRAWS",
     "SEED",
-    "EmpiricalCDF",
     "Interval",
-    "accept_lowest",
-    "accepted_count",
-    "accuracy",
-    "ascending",
-    "augrc",
-    "aurc",
-    "auroc",
-    "average_precision",
-    "coverage_threshold",
     "draw_units",
-    "errors",
-    "false_negative_rate",
-    "hallucination_fpr",
-    "hallucinations",
     "interval",
     "resample_auroc",
     "resample_metrics",
     "resample_share",
-    "share",
 ]
+__all__ += ["accept_lowest", "accepted_count", "ascending", "augrc", "aurc", "auroc", "average_precision"]
+__all__ += ["EmpiricalCDF", "accuracy", "coverage_threshold", "errors", "false_negative_rate"]
+__all__ += ["hallucination_fpr", "hallucinations", "share"]

@@ -24,8 +24,6 @@ SEED = 13
 BLOCK_CELLS = 1 << 22
 """Rows × draws handled together: what fits in tens of megabytes, whatever the table's size."""
 
-METRICS = ("acc", "hfpr", "err_auc", "hall_auc")
-
 
 def draw_units(n_units: int, draws: int = DRAWS, seed: int = SEED) -> Counts:
     """How often each draw takes each unit, (units, draws): units are drawn with replacement, as many as there are."""
@@ -63,15 +61,14 @@ def interval(point: float, draws: Floats, level: float = 0.95) -> Interval:
 
 def resample_share(event: Bools, among: Bools, units: NDArray[np.intp], counts: Counts) -> Floats:
     """The share of `among` that has the event, in every draw; NaN where `among` is empty."""
-    n_units = len(counts)
-    hits = np.bincount(units[event & among], minlength=n_units) @ counts.astype(np.int64)
-    total = np.bincount(units[among], minlength=n_units) @ counts.astype(np.int64)
+    exact = counts.astype(np.int64)
+    hits, total = (np.bincount(units[some], minlength=len(counts)) @ exact for some in (event & among, among))
     return _ratio(hits, total)
 
 
 def resample_auroc(risk: Floats, event: Bools, units: NDArray[np.intp], counts: Counts) -> Floats:
     """AUROC of the risk against the event, in every draw; NaN where it is undefined."""
-    ranked = _Ranked(risk, units, event, event)
+    ranked = _Ranked(risk, units, event, event, ~event)
     return np.concatenate([block.auroc(ranked.inner) for block in ranked.blocks(counts)])
 
 
@@ -90,12 +87,13 @@ def resample_metrics(
     """
     counts = draw_units(int(units.max()) + 1, draws, seed)
     wrong, hallucinated = errors(yes, positive), hallucinations(yes, positive)
-    found: dict[str, dict[str, Floats]] = {}
-    for name, risk in risks.items():
-        ranked = _Ranked(risk, units, wrong, hallucinated, negative=~positive)
+
+    def metrics(risk: Floats) -> dict[str, Floats]:
+        ranked = _Ranked(risk, units, wrong, hallucinated, ~positive)
         columns = [block.metrics(coverage) for block in ranked.blocks(counts)]
-        found[name] = {metric: np.concatenate([column[metric] for column in columns]) for metric in METRICS}
-    return found
+        return {metric: np.concatenate([column[metric] for column in columns]) for metric in columns[0]}
+
+    return {name: metrics(risk) for name, risk in risks.items()}
 
 
 class _Ranked:
@@ -104,23 +102,18 @@ class _Ranked:
     `outer` marks the event whose rows are looked at, `inner` a subset of it (all hallucinations are errors).
     """
 
-    def __init__(
-        self, risk: Floats, units: NDArray[np.intp], outer: Bools, inner: Bools, negative: Bools | None = None
-    ) -> None:
+    def __init__(self, risk: Floats, units: NDArray[np.intp], outer: Bools, inner: Bools, negative: Bools) -> None:
         order = ascending(risk)
         self.units = units[order]
         first, last = tie_bounds(risk[order])
         self.outer = np.flatnonzero(outer[order])
         self.inner = inner[order][self.outer]
         self.below, self.through = first[self.outer], last[self.outer] + 1
-        self.is_outer, self.is_inner = outer[order], inner[order]
-        self.is_negative = np.zeros(len(order), dtype=bool) if negative is None else negative[order]
+        self.is_outer, self.is_inner, self.is_negative = outer[order], inner[order], negative[order]
 
     def blocks(self, counts: Counts) -> Iterator[_Block]:
         # Twice the number of ordered pairs bounds every sum below.
-        largest = int(
-            np.bincount(self.units, minlength=len(counts)).astype(np.int64) @ counts.max(axis=1).astype(np.int64)
-        )
+        largest = int(np.bincount(self.units, minlength=len(counts)) @ counts.max(axis=1).astype(np.int64))
         exact = np.int32 if 2 * largest**2 < 2**31 else np.int64
         width = max(64, BLOCK_CELLS // len(self.units))
         for start in range(0, counts.shape[1], width):

@@ -31,7 +31,7 @@ from recap.probing import LocalEngine
 from recap.progress import running
 from recap.report.charts import Curve, coverage_chart
 from recap.report.examples import Example, pick
-from recap.report.pages import render
+from recap.report.page import render
 from recap.store import Store
 from recap.table import MarginTable, write_table
 from recap.world.bundled import MODELS

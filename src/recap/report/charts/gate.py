@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from recap.policy.gate import AUC_LIMIT, HFPR_LIMIT
 from recap.report.charts.svg import LINE, WIDTH, chart, key, line, marker, rect, text
 
-VETO = "both bounds hold: confidence stays as a veto"
 LEFT, TALL = 44, 250
 
 
@@ -42,24 +41,17 @@ def gate_chart(models: Sequence[tuple[str, Sequence[Bounds]]]) -> str:
     parts.append(line(x(HFPR_LIMIT), top, x(HFPR_LIMIT), bottom, "mark"))
     parts.append(line(LEFT, y(AUC_LIMIT), right, y(AUC_LIMIT), "mark"))
     parts.append(text((LEFT + right) / 2, bottom + 2 * LINE + 4, "H-FPR of the direct answers, at most", "middle"))
-    for k, (_, bounds) in enumerate(models):
+    signs = [(rect(-13, -7, 26, 14, "corner"), "both bounds hold: confidence stays as a veto")]
+    for k, (name, bounds) in enumerate(models):
+        style = {True: f"dot s{k % 8}", False: f"dot s{k % 8} hollow"}
         parts += [
-            marker(x(each.hfpr_upper), y(each.hall_auc_lower), k, _style(k, each.eligible))
+            marker(x(each.hfpr_upper), y(each.hall_auc_lower), k, style[each.eligible])
             for each in bounds
             if math.isfinite(each.hfpr_upper) and math.isfinite(each.hall_auc_lower)
         ]
-    told = [f"{name}: {_kept(bounds)}" for name, bounds in models]
-    signs = [(rect(-13, -7, 26, 14, "corner"), VETO)]
-    for k, ((_, bounds), each) in enumerate(zip(models, told, strict=True)):
-        signs.append((marker(0, 0, k, _style(k, any(b.eligible for b in bounds))), each))
+        eligible = sum(each.eligible for each in bounds)
+        signs.append((marker(0, 0, k, style[eligible > 0]), f"{name}: {eligible} of {len(bounds)} splits"))
     legend, height = key(signs, bottom + 2 * LINE + 16)
     about = "The gate's bounds, a point a split: highest direct H-FPR against lowest Hall-AUC of confidence. "
-    return chart(bottom + 2 * LINE + 20 + height, about + "; ".join(told), [*parts, *legend])
-
-
-def _style(k: int, eligible: bool) -> str:
-    return f"dot s{k % 8}" if eligible else f"dot s{k % 8} hollow"
-
-
-def _kept(bounds: Sequence[Bounds]) -> str:
-    return f"{sum(each.eligible for each in bounds)} of {len(bounds)} splits"
+    counts = "; ".join(label for _, label in signs[1:])
+    return chart(bottom + 2 * LINE + 20 + height, about + counts, [*parts, *legend])

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from recap.arrays import Floats
-from recap.report.charts.svg import LINE, WIDTH, chart, number, rect, text, text_width, widest_word, wrapped
+from recap.report.charts.svg import LINE, WIDTH, chart, number, rect, text, text_width, texts, widest_word, wrapped
 
 LIGHTEST, DARKEST = 0.05, 0.5
 """shades on which ink is readable, by day and by night"""
@@ -38,17 +38,17 @@ def matrix_chart(
     for i, name in enumerate(names):
         y = top + i * tall
         start = y + tall / 2 - LINE * (len(name) - 1) / 2 + 4.5
-        parts += [text(left - 8, start + LINE * k, each, "end", "name") for k, each in enumerate(name)]
+        parts += texts(left - 8, start, name, "end", "name")
         for j in range(len(columns)):
             parts += _cell(float(values[i, j]), left + j * cell, y, cell, tall, low, high)
     parts += [
         rect(left + j * cell + 2, top + i * tall + 2, cell - 4, tall - 4, "frame", ' rx="4"') for i, j in outlined
     ]
-    told = "; ".join(
+    content = "; ".join(
         f"{row}: " + ", ".join(f"{name} {number(float(v), 1)}" for name, v in zip(columns, values[i], strict=True))
         for i, row in enumerate(rows)
     )
-    return chart(top + tall * len(rows) + 2, f"{row_label} by {column_label}. {told}", parts)
+    return chart(top + tall * len(rows) + 2, f"{row_label} by {column_label}. {content}", parts)
 
 
 def _cell(value: float, x: float, y: float, width: float, height: float, low: float, high: float) -> list[str]:
@@ -62,7 +62,7 @@ def _cell(value: float, x: float, y: float, width: float, height: float, low: fl
 
 def _heads(columns: Sequence[str], left: float, cell: float, label: str) -> tuple[list[str], float]:
     """The columns' names, upright where one would be broken within a word; and where the cells begin."""
-    parts = [text(left, 13 + LINE * k, each) for k, each in enumerate(wrapped(label, WIDTH - left))]
+    parts = texts(left, 13, wrapped(label, WIDTH - left))
     top = LINE * len(parts) + 6
     width = cell - 6
     upright = widest_word(columns) > width
@@ -70,10 +70,7 @@ def _heads(columns: Sequence[str], left: float, cell: float, label: str) -> tupl
     if not upright:
         top += LINE * max(map(len, names), default=0) + 4
         for j, name in enumerate(names):
-            start = top - 8 - LINE * (len(name) - 1)
-            parts += [
-                text(left + cell * (j + 0.5), start + LINE * k, each, "middle", "name") for k, each in enumerate(name)
-            ]
+            parts += texts(left + cell * (j + 0.5), top - 8 - LINE * (len(name) - 1), name, "middle", "name")
         return parts, top
     top += max(text_width(each) for name in names for each in name) + 6
     for j, name in enumerate(names):

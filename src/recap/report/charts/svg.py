@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib import resources
+from itertools import groupby
 
 WIDTH, SIZE, LINE = 420, 13, 16
 """of a chart, of its letters, of a line of them"""
@@ -41,6 +42,11 @@ def text(x: float, y: float, text: str, anchor: str = "start", style: str = "tic
     return f'<text class="{style}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
+def texts(x: float, y: float, lines: Sequence[str], anchor: str = "start", style: str = "tick") -> list[str]:
+    """A label in several lines; `y` is that of the first."""
+    return [text(x, y + LINE * k, each, anchor, style) for k, each in enumerate(lines)]
+
+
 def line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
     """A straight line."""
     return f'<line class="{style}" x1="{x1:.1f}" x2="{x2:.1f}" y1="{y1:.1f}" y2="{y2:.1f}"/>'
@@ -56,24 +62,20 @@ def marker(x: float, y: float, k: int, style: str) -> str:
     return MARKERS[k % len(MARKERS)].format(x=x, y=y, style=style)
 
 
-def points(places: Sequence[tuple[float, float]]) -> str:
-    """Coordinates as a polyline takes them."""
-    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+def path(places: Sequence[tuple[float, float]], style: str, shape: str = "polyline") -> str:
+    """A line through places, or the polygon that they enclose."""
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    return f'<{shape} class="{style}" points="{points}"/>'
 
 
-def known_runs(values: Sequence[float]) -> list[range]:
+def known_runs(values: Sequence[float]) -> list[list[int]]:
     """Stretches without a gap."""
-    runs: list[range] = []
-    for i, value in enumerate(values):
-        if math.isfinite(value):
-            start = runs.pop().start if runs and runs[-1].stop == i else i
-            runs.append(range(start, i + 1))
-    return runs
+    return [list(run) for known, run in groupby(range(len(values)), lambda i: math.isfinite(values[i])) if known]
 
 
 def text_width(text: str) -> float:
     """How wide a label gets in the widest of the usual fonts: a chart cannot ask, and what fits there fits anywhere."""
-    return SIZE * sum(_advance(letter) for letter in text)
+    return SIZE * sum(map(_advance, text))
 
 
 def _advance(letter: str) -> float:
@@ -153,7 +155,7 @@ def key(entries: Sequence[tuple[str, str]], top: float) -> tuple[list[str], floa
         if x and x + sign + max(map(text_width, lines)) > WIDTH:
             x, y = 0.0, y + LINE + 2
         parts.append(f'<g transform="translate({x + 14:.1f} {y + LINE / 2:.1f})">{drawn}</g>')
-        parts += [text(x + sign, y + 13 + LINE * k, each, style="name") for k, each in enumerate(lines)]
+        parts += texts(x + sign, y + 13, lines, style="name")
         y += LINE * (len(lines) - 1)
         x += sign + max(map(text_width, lines)) + 14
     return parts, y + LINE - top
@@ -185,9 +187,9 @@ def standalone(svg: str) -> str:
 def _coloured() -> str:
     light, dark = style_sheet("palette.css").split("@media", 1)
     rules = style_sheet("chart.css")
-    in_light, in_dark = (_resolved(rules, dict(re.findall(r"(--\w+): (#\w+)", part))) for part in (light, dark))
-    return f"{in_light}@media (prefers-color-scheme: dark) {{\n{in_dark}}}\n"
 
+    def resolved(palette: str) -> str:
+        colours = dict(re.findall(r"(--\w+): (#\w+)", palette))
+        return re.sub(r"var\((--\w+)\)", lambda name: colours[name[1]], rules)
 
-def _resolved(rules: str, colours: dict[str, str]) -> str:
-    return re.sub(r"var\((--\w+)\)", lambda name: colours[name[1]], rules)
+    return f"{resolved(light)}@media (prefers-color-scheme: dark) {{\n{resolved(dark)}}}\n"
