@@ -15,7 +15,7 @@ from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
 from recap.models.load import default_policy, load_model
 from recap.policy import Decision, Policy, Standing, Witness, decide, load_policy
-from recap.policy.reason import Evidence
+from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
 from recap.probing import Item, plan_job, rows_of, run_job
 from recap.probing.run import margin_of
@@ -126,15 +126,9 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """The whole verdict with its trail."""
-        return {
-            "question": self.question,
-            "answer": self.answer,
-            "accepted": self.accepted,
-            "risk": self.risk,
-            "threshold": self.threshold,
-            "mode": self.mode,
+        plain = ("question", "answer", "accepted", "risk", "threshold", "mode", "witness", "reason")
+        return {name: getattr(self, name) for name in plain} | {
             "witness": self.witness and vars(self.witness),
-            "reason": self.reason,
             "standing": vars(self.standing),
             "probes": [vars(probe) for probe in self.probes],
             "row": self.row.model_dump(mode="json", exclude_none=True) | {"claim": self.row.claim},
@@ -184,9 +178,7 @@ class Auditor:
     ) -> list[Verdict]:
         """Many verdicts; questions about the same picture share its forward."""
         prepared = [
-            case
-            if isinstance(case, AuditCase)
-            else AuditCase.of(case[0], case[1], case[2] if len(case) > 2 else None, self.graph)
+            case if isinstance(case, AuditCase) else AuditCase.of(*case[:2], (*case[2:], None)[0], self.graph)
             for case in cases
         ]
         pictures: dict[str, Picture] = {}
@@ -251,18 +243,10 @@ def _verdicts(
 ) -> list[Verdict]:
     """Questions, probes and rows, judged as one table: a policy takes about as long over many as over one."""
     if policy is None:
-        return [Verdict(question, None, probes, row, _evidence(row, graph)) for question, probes, row in trails]
+        return [Verdict(question, None, probes, row, evidence_summary(row, graph)) for question, probes, row in trails]
     table = MarginTable(tuple(row for _, _, row in trails), graph, source="the audit")
     decisions = decide(policy, table, reject_foreign=True)
-    return [
-        Verdict(question, made, probes, row) for made, (question, probes, row) in zip(decisions, trails, strict=True)
-    ]
-
-
-def _evidence(row: Row, graph: Graph) -> str:
-    if row.claim is None:
-        return f'"{row.relation}" is outside the graph, so only confidence could speak'
-    return Evidence.of(row, graph).summary()
+    return [Verdict(asked, made, probes, row) for made, (asked, probes, row) in zip(decisions, trails, strict=True)]
 
 
 def _open(picture: Picture) -> Image.Image:

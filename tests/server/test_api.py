@@ -21,8 +21,7 @@ from recap.claims import default_graph
 from recap.server import examples
 from recap.server.app import create_app
 from recap.server.batching import Batcher, BusyError, ClosingError
-from recap.server.limits import Limits
-from recap.server.service import Service
+from recap.server.service import Limits, Service
 from recap.world.scheme import open_image
 
 SCENE, QUESTION = examples.SCENE, examples.QUESTION
@@ -136,7 +135,7 @@ class Slow:
         self.turns.append(len(cases))
         self.entered.set()
         assert self.go.wait(20)
-        found = self.auditor.audit(cases[0].picture.image, cases[0].question)
+        found = self.auditor.audit(cases[0].image, cases[0].question)
         return [found for _ in cases]
 
 

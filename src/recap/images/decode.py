@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -17,14 +19,33 @@ SMALLEST_SIDE = 2
 
 def open_picture(source: str | Path | bytes) -> Image.Image:
     """An upright RGB picture from a file or its bytes. What cannot be shown is refused in one line."""
+    with _opened(source) as picture:
+        picture.load()
+        return _rgb(ImageOps.exif_transpose(picture))
+
+
+def picture_size(source: str | Path) -> tuple[int, int]:
+    """Width and height from the header alone, as they will be seen."""
+    with _opened(source) as picture:
+        turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        return (picture.height, picture.width) if turned else picture.size
+
+
+@contextmanager
+def _opened(source: str | Path | bytes) -> Generator[Image.Image]:
+    """A picture whose header is fine and whose pixels are not read yet; whatever goes wrong is told in one line."""
     name = "the image" if isinstance(source, bytes) else str(source)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as picture:
-                _judge(name, picture)
-                picture.load()
-                return _rgb(ImageOps.exif_transpose(picture))
+                width, height = picture.size
+                if width * height > MOST_PIXELS:
+                    most = MOST_PIXELS // 1_000_000
+                    raise RecapError(f"{name}: {width} × {height} pixels are too many (at most {most} million)")
+                if min(width, height) < SMALLEST_SIDE:
+                    raise RecapError(f"{name}: a picture of {width} × {height} pixels shows nothing")
+                yield picture
     except RecapError:
         raise
     except (Image.DecompressionBombError, UnidentifiedImageError) as error:
@@ -35,33 +56,6 @@ def open_picture(source: str | Path | bytes) -> Image.Image:
         raise RecapError(f"{name}: cannot read the image: {why}") from None
     except Exception as error:  # decoders raise what they like on broken files
         raise RecapError(f"{name}: cannot read the image: {type(error).__name__}") from None
-
-
-def picture_size(source: str | Path) -> tuple[int, int]:
-    """Width and height from the header alone, as they will be seen."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(source) as picture:
-                _judge(str(source), picture)
-                turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
-                return (picture.height, picture.width) if turned else picture.size
-    except RecapError:
-        raise
-    except UnidentifiedImageError:
-        raise RecapError(f"{source}: this is not an image") from None
-    except OSError as error:
-        raise RecapError(f"{source}: cannot read the image: {reason(error)}") from None
-    except Exception as error:
-        raise RecapError(f"{source}: cannot read the image: {type(error).__name__}") from None
-
-
-def _judge(name: str, picture: Image.Image) -> None:
-    width, height = picture.size
-    if width * height > MOST_PIXELS:
-        raise RecapError(f"{name}: {width} × {height} pixels are too many (at most {MOST_PIXELS // 1_000_000} million)")
-    if min(width, height) < SMALLEST_SIDE:
-        raise RecapError(f"{name}: a picture of {width} × {height} pixels shows nothing")
 
 
 def _rgb(picture: Image.Image) -> Image.Image:

@@ -55,10 +55,6 @@ class Evidence:
             subject, obj = obj, subject
         return f'"{subject} {(relation or "").replace("_", " ")} {obj}"'
 
-    def summary(self) -> str:
-        """Every witness with its margin, where no policy says which of them decided."""
-        return ", ".join(f"{self.pair(w.relation)} {w.margin:+.2f} ({w.kind})" for _, w in self.against)
-
     def reason(self, accepted: bool) -> tuple[Witness, str]:
         """The witness that decided about the row's answer, and what it says."""
         if self.row.says_yes and accepted:
@@ -108,6 +104,14 @@ class Evidence:
             "neutral": f"the picture supports {self._claim} ({self.claim:+.2f})",
         }
         return f'nothing backs "no" strongly enough: {weak[witness.kind]}'
+
+
+def evidence_summary(row: Row, graph: Graph) -> str:
+    """Every witness with its margin, where no policy says which of them decided."""
+    if row.claim is None:
+        return f'"{row.relation}" is outside the graph, so only confidence could speak'
+    evidence = Evidence.of(row, graph)
+    return ", ".join(f"{evidence.pair(w.relation)} {w.margin:+.2f} ({w.kind})" for _, w in evidence.against)
 
 
 def confidence_reason(row: Row, accepted: bool, *, foreign: bool = False) -> tuple[Witness, str]:

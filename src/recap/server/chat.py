@@ -12,8 +12,8 @@ from recap.audit import AuditCase
 from recap.claims import Claim, Graph, NoRelationError
 from recap.errors import RecapError
 from recap.server.images import InputImage, picture_from_text
-from recap.server.limits import Limits
-from recap.server.sse import DONE, data_of
+from recap.server.service import Limits
+from recap.server.upstream import DONE, data_of
 
 HEAD = 200
 """characters of an answer that are looked at"""
