@@ -135,7 +135,7 @@ class Slow:
         self.turns.append(len(cases))
         self.entered.set()
         assert self.go.wait(20)
-        found = self.auditor.audit(cases[0].image, cases[0].question)
+        found = self.auditor.audit_many(cases[:1])[0]
         return [found for _ in cases]
 
 

@@ -57,15 +57,9 @@ def calibrate_table(
     first_stage: float = FIRST_STAGE,
 ) -> Policy:
     """A policy from the labelled rows of a table; unlabelled rows are left out."""
-    return calibrate(
-        Scores.of(labelled_rows(table), np.inf if mode == CONFIDENCE else -np.inf),
-        coverage,
-        graph=table.graph.hash,
-        model=table.model,
-        mode=mode,
-        level=level,
-        first_stage=first_stage,
-    )
+    scores = Scores.of(labelled_rows(table), np.inf if mode == CONFIDENCE else -np.inf)
+    graph, model = table.graph.hash, table.model
+    return calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
 
 
 def labelled_rows(table: MarginTable) -> MarginTable:

@@ -39,6 +39,7 @@ class Drift:
     @computed_field
     @property
     def verdict(self) -> str:
+        """In words."""
         if self.coverage is None or self.seen < FEWEST:
             return f"too few answers to tell ({self.seen} of {FEWEST})"
         told = f"{self.coverage:.0%} accepted, {self.target:.0%} aimed at"
