@@ -121,7 +121,7 @@ class Guard:
         """An answer in one piece."""
         body = await self.upstream.whole(answer)
         annotation = await self._annotation(question, lambda: read_answer(body))
-        if self._replaces(annotation):
+        if annotation.accepted is False and self.service.on_reject == "replace":
             body = with_text(body, self.service.reject_text)
         if annotation.verdict != "skipped":
             body = with_annotation(body, annotation)
@@ -147,15 +147,12 @@ class Guard:
         for event in held:
             chat_answer.read_event(event)
         annotation = await self._annotation(question, lambda: chat_answer.text)
-        if self._replaces(annotation):
+        if annotation.accepted is False and self.service.on_reject == "replace":
             held = rewritten(held, chat_answer.stamp, self.service.reject_text)
         if annotation.verdict != "skipped":
             end = next((i for i, event in enumerate(held) if data_of(event) == DONE), len(held))
             held.insert(end, audit_event(annotation, chat_answer.stamp))
         return Response(b"".join(held), answer.status_code, returned_headers(answer) | annotation.headers)
-
-    def _replaces(self, annotation: Annotation) -> bool:
-        return annotation.accepted is False and self.service.on_reject == "replace"
 
     async def _annotation(self, question: ChatQuestion | NotAuditableError, text: Callable[[], str]) -> Annotation:
         """The verdict on what the upstream said, or why there is none."""
