@@ -80,9 +80,9 @@ class Guard:
 
     def _failed(self, error: UpstreamError) -> Response:
         self.metrics.refused.labels(str(error.status)).inc()
-        annotation = self._counted(Annotation("skipped", str(error)))
+        self.metrics.guarded.labels("skipped").inc()
         retry = {"retry-after": "1"} if error.status == 503 else {}
-        return JSONResponse(error_body(error), error.status, headers=annotation.headers | retry)
+        return JSONResponse(error_body(error), error.status, headers=Annotation("skipped", str(error)).headers | retry)
 
     async def _models(self, request: Request) -> Response:
         answer = await self.upstream.send(request.scope, MODELS, None)
@@ -169,12 +169,10 @@ class Guard:
             if verdict.foreign:
                 # |margin| speaks for the auditing model's own answer; for another one it says nothing.
                 raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
+            self.metrics.audited(verdict)
+            annotation = Annotation.of(verdict)
         except (NotAuditableError, BusyError) as error:
-            return self._counted(Annotation("skipped", str(error)))
-        self.metrics.audited(verdict)
-        return self._counted(Annotation.of(verdict))
-
-    def _counted(self, annotation: Annotation) -> Annotation:
+            annotation = Annotation("skipped", str(error))
         self.metrics.guarded.labels(annotation.verdict).inc()
         return annotation
 
