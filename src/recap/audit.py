@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
 from recap.models.load import default_policy, load_model
 from recap.policy import Decision, Policy, Standing, Witness, decide, load_policy
-from recap.policy.reason import Evidence
+from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
 from recap.probing import Item, plan_job, rows_of, run_job
 from recap.probing.run import margin_of
@@ -68,56 +68,31 @@ class ProbeResult:
     margin: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """Accepted or rejected, and why. Without a policy nothing is decided: there is evidence alone."""
 
     question: str
-    decision: Decision | None
+    answer: str
+    accepted: bool | None = None
+    """None, as what follows from a policy, where nothing is calibrated"""
+    risk: float | None = None
+    threshold: float | None = None
+    mode: str | None = None
+    witness: Witness | None = None
+    reason: str
+    standing: Standing = field(default_factory=Standing)
+    foreign: bool = False
+    """confidence alone could speak, and it speaks for the other answer than the one that was audited"""
     probes: tuple[ProbeResult, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
-    evidence: str = ""
-    """the margins in words, where nothing is calibrated"""
 
     @property
-    def answer(self) -> str:
-        return "yes" if self.row.says_yes else "no"
-
-    @property
-    def accepted(self) -> bool | None:
-        return self.decision and self.decision.accepted
-
-    @property
-    def risk(self) -> float | None:
-        return self.decision and self.decision.risk
-
-    @property
-    def threshold(self) -> float | None:
-        return self.decision and self.decision.threshold
-
-    @property
-    def mode(self) -> str | None:
-        return self.decision and self.decision.mode
-
-    @property
-    def witness(self) -> Witness | None:
-        return self.decision and self.decision.witness
-
-    @property
-    def standing(self) -> Standing:
-        return self.decision.standing if self.decision else Standing()
-
-    @property
-    def foreign(self) -> bool:
-        """Whether confidence alone could speak, and speaks for the other answer than the one that was audited."""
-        return self.decision is not None and self.decision.foreign
-
-    @property
-    def reason(self) -> str:
-        if self.decision is None:
-            return f"not calibrated, so neither accepted nor rejected; the evidence: {self.evidence}"
-        return self.decision.reason
+    def decision(self) -> Decision | None:
+        """What the policy decided, as of the row of a table; None without one."""
+        shared = {each.name: getattr(self, each.name) for each in fields(Decision) if each.name != "id"}
+        return None if self.accepted is None else Decision(self.row.id, **shared)
 
     @property
     def word(self) -> str:
@@ -126,15 +101,8 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """The whole verdict with its trail."""
-        return {
-            "question": self.question,
-            "answer": self.answer,
-            "accepted": self.accepted,
-            "risk": self.risk,
-            "threshold": self.threshold,
-            "mode": self.mode,
+        return {name: value for name, value in vars(self).items() if name != "foreign"} | {
             "witness": self.witness and vars(self.witness),
-            "reason": self.reason,
             "standing": vars(self.standing),
             "probes": [vars(probe) for probe in self.probes],
             "row": self.row.model_dump(mode="json", exclude_none=True) | {"claim": self.row.claim},
@@ -184,9 +152,7 @@ class Auditor:
     ) -> list[Verdict]:
         """Many verdicts; questions about the same picture share its forward."""
         prepared = [
-            case
-            if isinstance(case, AuditCase)
-            else AuditCase.of(case[0], case[1], case[2] if len(case) > 2 else None, self.graph)
+            case if isinstance(case, AuditCase) else AuditCase.of(*case[:2], (*case[2:], None)[0], self.graph)
             for case in cases
         ]
         pictures: dict[str, Picture] = {}
@@ -250,19 +216,20 @@ def _verdicts(
     trails: Sequence[tuple[str, tuple[ProbeResult, ...], Row]], policy: Policy | None, graph: Graph
 ) -> list[Verdict]:
     """Questions, probes and rows, judged as one table: a policy takes about as long over many as over one."""
+    decisions: Iterable[dict[str, Any]]
     if policy is None:
-        return [Verdict(question, None, probes, row, _evidence(row, graph)) for question, probes, row in trails]
-    table = MarginTable(tuple(row for _, _, row in trails), graph, source="the audit")
-    decisions = decide(policy, table, reject_foreign=True)
+        told = "not calibrated, so neither accepted nor rejected; the evidence: "
+        decisions = [
+            {"answer": "yes" if row.says_yes else "no", "reason": told + evidence_summary(row, graph)}
+            for _, _, row in trails
+        ]
+    else:
+        table = MarginTable(tuple(row for _, _, row in trails), graph, source="the audit")
+        decisions = map(vars, decide(policy, table, reject_foreign=True))
     return [
-        Verdict(question, made, probes, row) for made, (question, probes, row) in zip(decisions, trails, strict=True)
+        Verdict(question=asked, probes=probes, row=row, **{name: made[name] for name in made if name != "id"})
+        for made, (asked, probes, row) in zip(decisions, trails, strict=True)
     ]
-
-
-def _evidence(row: Row, graph: Graph) -> str:
-    if row.claim is None:
-        return f'"{row.relation}" is outside the graph, so only confidence could speak'
-    return Evidence.of(row, graph).summary()
 
 
 def _open(picture: Picture) -> Image.Image:

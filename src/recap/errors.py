@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from operator import ne
 
 
 class RecapError(ValueError):
@@ -26,15 +27,11 @@ def misspelt(word: str, known: Iterable[str]) -> str | None:
     """The known word that this one is a slip of: letters swapped, one wrong or missing. A longer word is another."""
     for other in known:
         if word != other and (
-            (len(word) == len(other) and (sorted(word) == sorted(other) or _differences(word, other) == 1))
+            (len(word) == len(other) and (sorted(word) == sorted(other) or sum(map(ne, word, other)) == 1))
             or (len(word) + 1 == len(other) and any(other[:i] + other[i + 1 :] == word for i in range(len(other))))
         ):
             return other
     return None
-
-
-def _differences(one: str, other: str) -> int:
-    return sum(a != b for a, b in zip(one, other, strict=True))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

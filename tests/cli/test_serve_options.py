@@ -12,9 +12,9 @@ import pytest
 
 from recap import Auditor
 from recap.errors import RecapError
-from recap.server.limits import Limits
 from recap.server.run import UPSTREAM_KEY as KEY
 from recap.server.run import serve, service_options
+from recap.server.service import Limits
 from recap.world.scheme import open_image
 from tests.server.running import serving
 from tests.server.upstream import Upstream, listening

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from recap.errors import RecapError
-from recap.images.decode import open_picture, picture_size
+from recap.images import open_picture, picture_size
 from tests.models.tiny import picture
 
 

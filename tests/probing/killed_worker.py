@@ -15,7 +15,7 @@ import transformers
 
 from recap.claims import default_graph
 from recap.datasets import load_dataset
-from recap.images.decode import open_picture
+from recap.images import open_picture
 from recap.models.local import LocalModel
 from recap.probing import plan_job, rows_of, run_job
 from recap.store import Store

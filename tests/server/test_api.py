@@ -18,14 +18,13 @@ from starlette.testclient import TestClient
 
 from recap.audit import AuditCase, Auditor, Verdict
 from recap.claims import default_graph
-from recap.server import examples
 from recap.server.app import create_app
 from recap.server.batching import Batcher, BusyError, ClosingError
-from recap.server.limits import Limits
-from recap.server.service import Service
+from recap.server.schema import EXAMPLES
+from recap.server.service import Limits, Service
 from recap.world.scheme import open_image
 
-SCENE, QUESTION = examples.SCENE, examples.QUESTION
+SCENE, QUESTION = EXAMPLES["audit"]["image"], EXAMPLES["audit"]["question"]
 
 
 @pytest.fixture(scope="module")
@@ -50,13 +49,13 @@ def near(told: Any) -> Any:
 
 
 def test_the_documents_examples_are_true(client: TestClient) -> None:
-    told = client.post("/v1/audit", json=examples.AUDIT).json()
-    assert told == near(examples.VERDICT)
-    both = client.post("/v1/audit/batch", json=examples.BATCH).json()["verdicts"]
-    assert both[0] == near(examples.VERDICT)
+    told = client.post("/v1/audit", json=EXAMPLES["audit"]).json()
+    assert told == near(EXAMPLES["verdict"])
+    both = client.post("/v1/audit/batch", json=EXAMPLES["batch"]).json()["verdicts"]
+    assert both[0] == near(EXAMPLES["verdict"])
     assert (both[1]["answer"], both[1]["question"]) == ("no", "Is the crate below the suitcase?")
     document = client.get("/v1/openapi.json").json()
-    assert document["components"]["schemas"]["AuditResponse"]["examples"] == [examples.VERDICT]
+    assert document["components"]["schemas"]["AuditResponse"]["examples"] == [EXAMPLES["verdict"]]
 
 
 @pytest.mark.parametrize("answer", [None, "yes", "no"])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recap.server.chat import yes_or_no
-from recap.server.sse import LONGEST, data_of, event_of, events
+from recap.server.upstream import LONGEST, data_of, event_of, events
 
 
 @pytest.mark.parametrize("text", [

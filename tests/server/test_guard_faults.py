@@ -12,8 +12,7 @@ import pytest
 
 from recap import Auditor
 from recap.server.app import create_app
-from recap.server.limits import Limits
-from recap.server.service import Service
+from recap.server.service import Limits, Service
 from tests.server.callers import CALLER, QUESTION, Start, ask, body, client, post, skipped
 from tests.server.upstream import Upstream, completion, served
 

@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from recap.audit import Auditor
 from recap.claims.parser import parse
 from recap.cli.audit import run
-from recap.images.decode import open_picture
+from recap.images import open_picture
 from recap.probes import plan_probes
 from recap.server.app import create_app
 from recap.server.service import Service

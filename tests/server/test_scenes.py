@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from importlib import resources
 
 import pytest
@@ -42,9 +43,29 @@ def test_the_page_and_its_files_load_without_a_token(client: TestClient) -> None
         assert "max-age" in got.headers["cache-control"]
 
 
-@pytest.mark.parametrize("path", ["nothing.js", "", "..%2fapp.py", "%2e%2e/app.py", "page.js/x"])
+@pytest.mark.parametrize("path", ["nothing.js", "index.html", "", "..%2fapp.py", "%2e%2e/app.py", "page.js/x"])
 def test_nothing_else_is(client: TestClient, path: str) -> None:
     assert client.get(f"/page/{path}", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 404
+
+
+def test_an_unknown_page_file_is_refused_in_words(client: TestClient) -> None:
+    assert client.get("/page/nothing.js").json() == {"error": "the page has no such file"}
+
+
+def test_page_files_have_a_latency_label_of_their_own(client: TestClient) -> None:
+    known = {"authorization": f"Bearer {TOKEN}"}
+
+    def timed(label: str) -> int:
+        line = re.search(
+            rf'^recap_request_seconds_count{{path="{label}"}} (\d+)', client.get("/metrics", headers=known).text, re.M
+        )
+        return 0 if line is None else int(line[1])
+
+    before, other = timed("/page/{name}"), timed("other")
+    for name in ("page.js", "page.css", "palette.css"):
+        assert client.get(f"/page/{name}").status_code == 200
+    assert timed("/page/{name}") == before + 3
+    assert timed("other") == other
 
 
 def test_neither_script_nor_style_is_inside_the_page(client: TestClient) -> None:

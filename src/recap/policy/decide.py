@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from recap.errors import RecapError
-from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, Ranked, Staged, calibrate, stages
+from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, Ranked, calibrate, stages
 from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
-from recap.policy.scores import Scores, no_probes
+from recap.policy.scores import Scores
 from recap.statistics import EmpiricalCDF, coverage_threshold
 from recap.table import MarginTable
 
@@ -57,16 +57,9 @@ def calibrate_table(
     first_stage: float = FIRST_STAGE,
 ) -> Policy:
     """A policy from the labelled rows of a table; unlabelled rows are left out."""
-    labelled = labelled_rows(table)
-    return calibrate(
-        Scores.of(labelled, no_probes if mode == CONFIDENCE else None),
-        coverage,
-        graph=table.graph.hash,
-        model=table.model,
-        mode=mode,
-        level=level,
-        first_stage=first_stage,
-    )
+    scores = Scores.of(labelled_rows(table), np.inf if mode == CONFIDENCE else -np.inf)
+    graph, model = table.graph.hash, table.model
+    return calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
 
 
 def labelled_rows(table: MarginTable) -> MarginTable:
@@ -104,7 +97,7 @@ def rank_on(policy: Policy, target: MarginTable) -> Policy:
     the answers does. Rows that the policy cannot score are never accepted, and are left out.
     """
     check_policy(policy, target)
-    scores = Scores.of(target, no_probes if policy.mode == CONFIDENCE else None)
+    scores = Scores.of(target, np.inf if policy.mode == CONFIDENCE else -np.inf)
     before = policy.apply(scores)
     scored = ~np.isnan(before.risk)
     if not scored.any():
@@ -119,25 +112,12 @@ def rank_on(policy: Policy, target: MarginTable) -> Policy:
         source_coverage=float(before.accepted[scored].mean()),
     )
     if policy.staged is not None:
-        staged, threshold = _stages(policy, policy.staged, scores)
+        staged, threshold = stages(scores, policy.coverage, policy.staged, policy.threshold, policy.fallback)
         return replace(policy, threshold=threshold, staged=staged, ranked_on=ranked)
     held = before.risk[scored]
     threshold = coverage_threshold(held, policy.coverage)
     cdfs = replace(policy.cdfs, reference=EmpiricalCDF.of(held))
     return replace(policy, threshold=threshold, cdfs=cdfs, ranked_on=ranked)
-
-
-def _stages(policy: Policy, before: Staged, scores: Scores) -> tuple[Staged, float]:
-    """Both stages' thresholds, each kept where the target has no row for it."""
-    staged, threshold = before, policy.threshold
-    if scores.covered.any():
-        staged, threshold = stages(scores.where(scores.covered), policy.coverage, before.coverage)
-        staged = replace(staged, fallback_threshold=before.fallback_threshold)
-    outside = scores.confidence[~scores.covered]
-    if policy.fallback is not None and len(outside):
-        last = coverage_threshold(policy.fallback.cdf(outside), policy.coverage)
-        staged = replace(staged, fallback_threshold=last)
-    return staged, threshold
 
 
 def decide(

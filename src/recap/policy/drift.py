@@ -11,6 +11,7 @@ from pydantic import computed_field
 
 from recap.arrays import Floats
 from recap.policy.policy import Policy
+from recap.statistics import EmpiricalCDF
 
 WINDOW = 500
 FEWEST = 50
@@ -81,11 +82,8 @@ class DriftMonitor:
 
 def ks_distance(some: Floats, reference: Floats) -> float:
     """sup |F̂ − Ĝ| of two samples."""
-    one, other = np.sort(some), np.sort(reference)
-    at = np.concatenate([one, other])
-    below_one = np.searchsorted(one, at, side="right") / len(one)
-    below_other = np.searchsorted(other, at, side="right") / len(other)
-    return float(np.abs(below_one - below_other).max())
+    at = np.concatenate([some, reference])
+    return float(np.abs(EmpiricalCDF.of(some)(at) - EmpiricalCDF.of(reference)(at)).max())
 
 
 def ks_limit(n: float, m: float, level: float = LEVEL) -> float:

@@ -12,7 +12,7 @@ from pydantic_core import core_schema
 
 from recap.errors import RecapError
 from recap.policy.gate import Gate, confidence_gate
-from recap.policy.scores import RELATION_RISK, Scores, no_probes
+from recap.policy.scores import RELATION_RISK, Scores
 from recap.risks.equations import selector
 from recap.statistics import EmpiricalCDF, accepted_count, coverage_threshold
 from recap.table import Bools, Floats, MarginTable
@@ -73,7 +73,6 @@ class Ranked:
 
     @property
     def verdict(self) -> str:
-        """In words."""
         return (
             f"the threshold was ranked on {self.rows} target rows without labels; mode and CDFs are calibration's, "
             "and no label of the target chose anything"
@@ -152,12 +151,8 @@ class Policy:
 
     def scores(self, table: MarginTable) -> Scores:
         """What this policy needs to know of a table's rows: probes only where they can matter."""
-        if self.mode == CONFIDENCE:
-            return Scores.of(table, no_probes)
-        if self.staged is not None:
-            first = self.staged.threshold
-            return Scores.of(table, lambda confidence: table.covered & ~(confidence <= first))
-        return Scores.of(table)
+        first = -math.inf if self.staged is None else self.staged.threshold
+        return Scores.of(table, math.inf if self.mode == CONFIDENCE else first)
 
     def vetoed(self, scores: Scores) -> Bools:
         """Where confidence decided: the larger of the selector's two percentiles (Eq. 9), or the whole mode."""
@@ -218,9 +213,7 @@ def calibrate(
     fallback = Fallback(cdf=EmpiricalCDF.of(outside)) if len(outside) else None
     staged = None
     if chosen == STAGED:
-        staged, threshold = stages(inside, coverage, first_stage)
-        if fallback is not None:
-            staged = replace(staged, fallback_threshold=coverage_threshold(fallback.cdf(outside), coverage))
+        staged, threshold = stages(scores, coverage, Staged(first_stage, 0.0), 0.0, fallback)
     else:
         held = score
         if fallback is not None:
@@ -246,15 +239,23 @@ def calibrate(
     )
 
 
-def stages(inside: Scores, coverage: float, first: float) -> tuple[Staged, float]:
-    """Thresholds for both stages, such that together they accept a share `coverage` of the calibration rows."""
-    stage = Staged(first, coverage_threshold(inside.confidence, first))
-    left = np.sort(inside.relation[inside.confidence > stage.threshold])
-    wanted = accepted_count(coverage, len(inside)) - (len(inside) - len(left))
-    if wanted <= 0 or not len(left):
-        # Ties already carried the first stage to the target: the second accepts nothing that calibration saw.
-        return stage, float(np.nextafter(left[0], -np.inf)) if len(left) else 0.0
-    return stage, float(left[wanted - 1])
+def stages(
+    scores: Scores, coverage: float, staged: Staged, threshold: float, fallback: Fallback | None
+) -> tuple[Staged, float]:
+    """Thresholds for both stages, such that together they accept a share `coverage` of the rows inside the graph, and
+    for the fallback outside it. Each is kept where there is no row for it."""
+    if scores.covered.any():
+        inside = scores.where(scores.covered)
+        staged = replace(staged, threshold=coverage_threshold(inside.confidence, staged.coverage))
+        left = np.sort(inside.relation[inside.confidence > staged.threshold])
+        wanted = accepted_count(coverage, len(inside)) - (len(inside) - len(left))
+        # Where ties already carried the first stage to the target, the second accepts nothing that was seen.
+        none = np.nextafter(left[0], -np.inf) if len(left) else 0.0
+        threshold = float(left[wanted - 1] if wanted > 0 and len(left) else none)
+    outside = scores.confidence[~scores.covered]
+    if fallback is not None and len(outside):
+        staged = replace(staged, fallback_threshold=coverage_threshold(fallback.cdf(outside), coverage))
+    return staged, threshold
 
 
 def _check(scores: Scores, coverage: float, mode: str | None, first_stage: float, level: float) -> None:
@@ -270,6 +271,5 @@ def _check(scores: Scores, coverage: float, mode: str | None, first_stage: float
         )
     if not scores.covered.any():
         raise RecapError(f"no calibration row is inside the relation graph, so {RELATION_RISK} has nothing to rank")
-    inside_units = len(np.unique(scores.units[scores.covered]))
-    if inside_units < 2:
+    if len(np.unique(scores.units[scores.covered])) < 2:
         raise RecapError("calibration rows inside the graph belong to a single unit; the bootstrap needs at least two")

@@ -55,59 +55,50 @@ class Evidence:
             subject, obj = obj, subject
         return f'"{subject} {(relation or "").replace("_", " ")} {obj}"'
 
-    def summary(self) -> str:
-        """Every witness with its margin, where no policy says which of them decided."""
-        return ", ".join(f"{self.pair(w.relation)} {w.margin:+.2f} ({w.kind})" for _, w in self.against)
-
     def reason(self, accepted: bool) -> tuple[Witness, str]:
         """The witness that decided about the row's answer, and what it says."""
-        if self.row.says_yes and accepted:
-            return self.against[0][1], self._accepted_yes()
+        yes, claim, x = self.row.says_yes, f"the claim {self.pair(self.row.claim)}", f"{self.claim:+.2f}"
+        if yes and accepted:
+            rival = next((w for _, w in self.against if w.kind == "contradiction"), None)
+            beside = f", against {rival.margin:+.2f} for {self.pair(rival.relation)}" if rival else ""
+            return self.against[0][1], f"{claim} holds up well enough ({x}{beside})"
         # For a "no" this is M_x (Eq. 6), where only what is stronger than nothing backs it.
-        nothing = () if self.row.says_yes else (NEUTRAL,)
+        nothing = () if yes else (NEUTRAL,)
         strength, witness = max((self.against[0], *nothing, *self.against[1:]), key=lambda pair: pair[0])
-        say = self._rejected_yes if self.row.says_yes else self._accepted_no if accepted else self._rejected_no
-        return witness, say(witness, strength)
+        pair, margin, penalty = self.pair(witness.relation), f"{witness.margin:+.2f}", f"penalty {strength:.2f}"
+        if yes:
+            weak = "has too little support" if self.claim > 0 else "lacks support"
+            rivals = "is better supported than" if witness.margin > self.claim else "comes too close to"
+            why = {
+                "claim": f"{claim} {weak} in the picture ({x})",
+                "contradiction": f"a contradiction, {pair} ({margin}), {rivals} {claim} ({x})",
+                "support": f"a support failed: {pair} should hold with {claim} but has margin {margin} ({penalty})",
+            }
+        elif accepted:
+            why = {
+                "claim": f"{claim} lacks support in the picture ({margin})",
+                "contradiction": f"a contradiction holds instead: {pair} ({margin})",
+                "support": f"a support failed: {pair} has margin {margin} ({penalty})",
+                "neutral": f'nothing backs "no" and the picture supports {claim} ({x}), '
+                "but that counts as neutral, which is enough here",
+            }
+        else:
+            best = 'nothing backs "no" strongly enough: '
+            why = {
+                "claim": f"{best}the picture hardly denies {claim} ({x})",
+                "contradiction": f"{best}its best witness, the contradiction {pair}, has only {margin}",
+                "support": f"{best}its best witness, the failed support {pair}, has penalty only {strength:.2f}",
+                "neutral": f"{best}the picture supports {claim} ({x})",
+            }
+        return witness, why[witness.kind]
 
-    @property
-    def _claim(self) -> str:
-        return f"the claim {self.pair(self.row.claim)}"
 
-    def _accepted_yes(self) -> str:
-        rival = next((w for _, w in self.against if w.kind == "contradiction"), None)
-        beside = f", against {rival.margin:+.2f} for {self.pair(rival.relation)}" if rival else ""
-        return f"{self._claim} holds up well enough ({self.claim:+.2f}{beside})"
-
-    def _rejected_yes(self, witness: Witness, strength: float) -> str:
-        said = self.pair(witness.relation)
-        if witness.kind == "contradiction":
-            how = "is better supported than" if witness.margin > self.claim else "comes too close to"
-            return f"a contradiction, {said} ({witness.margin:+.2f}), {how} {self._claim} ({self.claim:+.2f})"
-        if witness.kind == "support":
-            failed = f"{said} should hold with {self._claim} but has margin {witness.margin:+.2f}"
-            return f"a support failed: {failed} (penalty {strength:.2f})"
-        how = "has too little support" if self.claim > 0 else "lacks support"
-        return f"{self._claim} {how} in the picture ({self.claim:+.2f})"
-
-    def _accepted_no(self, witness: Witness, strength: float) -> str:
-        said, margin = self.pair(witness.relation), f"{witness.margin:+.2f}"
-        return {
-            "claim": f"{self._claim} lacks support in the picture ({margin})",
-            "contradiction": f"a contradiction holds instead: {said} ({margin})",
-            "support": f"a support failed: {said} has margin {margin} (penalty {strength:.2f})",
-            "neutral": f'nothing backs "no" and the picture supports {self._claim} ({self.claim:+.2f}), '
-            "but that counts as neutral, which is enough here",
-        }[witness.kind]
-
-    def _rejected_no(self, witness: Witness, strength: float) -> str:
-        said = self.pair(witness.relation)
-        weak = {
-            "claim": f"the picture hardly denies {self._claim} ({self.claim:+.2f})",
-            "contradiction": f"its best witness, the contradiction {said}, has only {witness.margin:+.2f}",
-            "support": f"its best witness, the failed support {said}, has penalty only {strength:.2f}",
-            "neutral": f"the picture supports {self._claim} ({self.claim:+.2f})",
-        }
-        return f'nothing backs "no" strongly enough: {weak[witness.kind]}'
+def evidence_summary(row: Row, graph: Graph) -> str:
+    """Every witness with its margin, where no policy says which of them decided."""
+    if row.claim is None:
+        return f'"{row.relation}" is outside the graph, so only confidence could speak'
+    evidence = Evidence.of(row, graph)
+    return ", ".join(f"{evidence.pair(w.relation)} {w.margin:+.2f} ({w.kind})" for _, w in evidence.against)
 
 
 def confidence_reason(row: Row, accepted: bool, *, foreign: bool = False) -> tuple[Witness, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -27,13 +26,13 @@ class Scores:
     units: NDArray[np.intp]
 
     @classmethod
-    def of(cls, table: MarginTable, probed: Callable[[Floats], Bools] | None = None) -> Scores:
+    def of(cls, table: MarginTable, unprobed: float = -np.inf) -> Scores:
         """Both risks of every row. A missing input is an error that names it.
 
-        `probed` says, from the confidence risks, which rows need a relation risk at all; the others need no probes.
+        Rows whose confidence risk is at most `unprobed` need no relation risk, and thereby no probes.
         """
         confidence = compute_risk(table, "confidence")
-        needed = np.ones(len(table), dtype=bool) if probed is None else probed(confidence)
+        needed = table.covered & ~(confidence <= unprobed)
         relation = np.full(len(table), np.nan)
         relation[needed] = compute_risk(table.where(needed), RELATION_RISK) if needed.any() else np.nan
         return cls(confidence, relation, table.covered, table.yes, table.positive, table.units)
@@ -49,10 +48,4 @@ class Scores:
 
     @property
     def n_units(self) -> int:
-        """How many units there are."""
         return len(np.unique(self.units))
-
-
-def no_probes(confidence: Floats) -> Bools:
-    """No row needs a relation risk: confidence alone decides."""
-    return np.zeros(len(confidence), dtype=bool)

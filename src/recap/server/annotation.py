@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recap.audit import Verdict
-from recap.server.sse import DONE, data_of, event_of
-from recap.server.upstream import UpstreamError
+from recap.server.upstream import DONE, UpstreamError, data_of, event_of
 
 LONGEST_REASON = 300
 IN_ASCII = str.maketrans({"≤": "<=", "≥": ">=", "−": "-", "–": "-", "—": "-", "…": "...", "’": "'", "“": '"', "”": '"'})
@@ -36,7 +35,6 @@ class Annotation:
 
     @property
     def headers(self) -> dict[str, str]:
-        """As response headers."""
         return {"x-recap": self.verdict, "x-recap-reason": in_ascii(self.reason)}
 
 
@@ -65,22 +63,21 @@ def with_text(body: bytes, text: str) -> bytes:
     return json.dumps(document, ensure_ascii=False).encode()
 
 
+def _piece(stamp: dict[str, Any], kind: str, delta: dict[str, str], finish: str | None = None, **more: Any) -> bytes:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    return event_of({**stamp, "object": kind, "choices": [choice], **more})
+
+
 def audit_event(annotation: Annotation, stamp: dict[str, Any]) -> bytes:
     """The verdict as an event: a piece that adds nothing to the text, for clients that look at every piece's choice."""
-    nothing: dict[str, Any] = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": None}
-    return event_of({**stamp, "object": "recap.audit", "choices": [nothing], "recap": vars(annotation)})
+    return _piece(stamp, "recap.audit", {}, recap=vars(annotation))
 
 
 def rewritten(events: Sequence[bytes], stamp: dict[str, Any], text: str) -> list[bytes]:
     """A whole stream with another text: two pieces for it, then what the old one had besides choices (usage)."""
-
-    def piece(delta: dict[str, Any], finish: str | None) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-        return event_of({**stamp, "object": "chat.completion.chunk", "choices": [choice]})
-
-    text_events = [piece({"role": "assistant", "content": text}, None), piece({}, "stop")]
-    rest = [event for event in events if data_of(event) == DONE or _only_usage(event)]
-    return text_events + rest
+    kind = "chat.completion.chunk"
+    pieces = [_piece(stamp, kind, {"role": "assistant", "content": text}), _piece(stamp, kind, {}, "stop")]
+    return pieces + [event for event in events if data_of(event) == DONE or _only_usage(event)]
 
 
 def error_body(error: UpstreamError) -> dict[str, Any]:

@@ -15,15 +15,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import recap
 from recap.claims import NoRelationError
 from recap.errors import RecapError
-from recap.server.batching import Batcher, BusyError, ClosingError
+from recap.server.batching import Batcher, BusyError
 from recap.server.guard import Guard
 from recap.server.metrics import Metrics
 from recap.server.page import add_page, draw_ahead
 from recap.server.routes import add_audits, add_telling
 from recap.server.security import SecurityMiddleware
 from recap.server.service import Service
-
-RETRY_AFTER = "1"
 
 
 def create_app(service: Service) -> FastAPI:
@@ -39,7 +37,7 @@ def create_app(service: Service) -> FastAPI:
         yield
         await batcher.close()
         if guard is not None:
-            await guard.close()
+            await guard.upstream.client.aclose()
 
     app = FastAPI(
         title="RECAP",
@@ -83,22 +81,20 @@ def _errors(app: FastAPI, metrics: Metrics) -> None:
         metrics.refused.labels(str(status)).inc()
         return JSONResponse({"error": " ".join(why.split())[:400]}, status, headers=headers)
 
-    @app.exception_handler(RecapError)
-    async def recap_error(_request: Request, error: RecapError) -> JSONResponse:
-        if isinstance(error, BusyError | ClosingError):
-            return response(503, str(error), {"retry-after": RETRY_AFTER})
-        return response(422 if isinstance(error, NoRelationError) else 400, str(error))
+    async def handled(_request: Request, error: Exception) -> JSONResponse:
+        match error:
+            case BusyError():
+                return response(503, str(error), {"retry-after": "1"})
+            case RecapError():
+                return response(422 if isinstance(error, NoRelationError) else 400, str(error))
+            case RequestValidationError():
+                first = error.errors()[0]
+                place = ".".join(str(part) for part in first["loc"] if part not in ("body",))
+                return response(422, f"{place}: {first['msg']}" if place else str(first["msg"]))
+            case HTTPException():
+                return response(error.status_code, str(error.detail), dict(error.headers or {}))
+            case _:
+                return response(500, "something went wrong here; it is not your request's fault")
 
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"] if part not in ("body",))
-        return response(422, f"{place}: {first['msg']}" if place else str(first["msg"]))
-
-    @app.exception_handler(HTTPException)
-    async def http(_request: Request, error: HTTPException) -> JSONResponse:
-        return response(error.status_code, str(error.detail), dict(error.headers or {}))
-
-    @app.exception_handler(Exception)
-    async def unforeseen(_request: Request, _error: Exception) -> JSONResponse:
-        return response(500, "something went wrong here; it is not your request's fault")
+    for kind in (RecapError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, handled)

@@ -6,11 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from recap.audit import AuditCase, Auditor, Verdict
 from recap.errors import RecapError
-from recap.server.limits import Limits
+from recap.server.service import Limits
 from recap.store import Store
 
 PATIENCE = 0.5
@@ -21,14 +20,12 @@ class BusyError(RecapError):
     """Too much is waiting; come back later."""
 
 
-class ClosingError(RecapError):
+class ClosingError(BusyError):
     """The server finishes what it has accepted, and takes nothing new."""
 
 
-@dataclass
-class _Waiting:
-    cases: Sequence[AuditCase]
-    done: asyncio.Future[list[Verdict | RecapError]]
+Results = list[Verdict | RecapError]
+_Waiting = tuple[Sequence[AuditCase], asyncio.Future[Results]]
 
 
 class Batcher:
@@ -58,7 +55,7 @@ class Batcher:
             await self._task
         self._thread.shutdown()
 
-    async def audit(self, cases: Sequence[AuditCase]) -> list[Verdict | RecapError]:
+    async def audit(self, cases: Sequence[AuditCase]) -> Results:
         """The verdicts in order; a case that cannot be audited has its error instead."""
         if self.closing:
             raise ClosingError("the server is shutting down")
@@ -66,35 +63,33 @@ class Batcher:
             raise BusyError("too many audits are waiting")
         self.waiting += len(cases)
         try:
-            entry = _Waiting(cases, asyncio.get_running_loop().create_future())
-            await self.queue.put(entry)
-            return await asyncio.shield(entry.done)
+            done: asyncio.Future[Results] = asyncio.get_running_loop().create_future()
+            await self.queue.put((cases, done))
+            return await asyncio.shield(done)
         finally:
             self.waiting -= len(cases)
 
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         while (first := await self.queue.get()) is not None:
-            batch, closing = await self._collect(first)
-            cases = [case for entry in batch for case in entry.cases]
+            batch = await self._collect(first)
+            cases = [case for entry, _ in batch for case in entry]
             start = time.perf_counter()
             results = await loop.run_in_executor(self._thread, self._audit_batch, cases)
             self.last_seconds = time.perf_counter() - start
             self.observe(len(cases), self.last_seconds)
-            for entry in batch:
-                if not entry.done.done():
-                    entry.done.set_result(results[: len(entry.cases)])
-                results = results[len(entry.cases) :]
-            if closing:
-                return
+            for entry, done in batch:
+                if not done.done():
+                    done.set_result(results[: len(entry)])
+                results = results[len(entry) :]
 
-    async def _collect(self, first: _Waiting) -> tuple[list[_Waiting], bool]:
-        """What arrives until nothing has for a few milliseconds; and whether the queue was closed meanwhile.
+    async def _collect(self, first: _Waiting) -> list[_Waiting]:
+        """What arrives until nothing has for a few milliseconds, or the queue is closed.
 
         A burst is awaited to its end, but for no more than a part of what a batch takes: callers whom the last batch
         answered send their next request at once, and the more share a batch the less each of them costs.
         """
-        batch, count = [first], len(first.cases)
+        batch, count = [first], len(first[0])
         until = time.perf_counter() + max(self.limits.gather_seconds, PATIENCE * self.last_seconds)
         while count < self.limits.gather:
             left = min(self.limits.gather_seconds, until - time.perf_counter())
@@ -103,12 +98,13 @@ class Batcher:
             except (asyncio.QueueEmpty, TimeoutError):
                 break
             if entry is None:
-                return batch, True
+                self.queue.put_nowait(None)  # for the loop, which ends there
+                break
             batch.append(entry)
-            count += len(entry.cases)
-        return batch, False
+            count += len(entry[0])
+        return batch
 
-    def _audit_batch(self, cases: Sequence[AuditCase]) -> list[Verdict | RecapError]:
+    def _audit_batch(self, cases: Sequence[AuditCase]) -> Results:
         """In the model's own thread. If the batch fails, each case is audited alone, so that the others succeed."""
         try:
             # Strangers' margins are not kept: a store that only grows would be a leak, and a record of what was asked.

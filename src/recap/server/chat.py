@@ -12,8 +12,8 @@ from recap.audit import AuditCase
 from recap.claims import Claim, Graph, NoRelationError
 from recap.errors import RecapError
 from recap.server.images import InputImage, picture_from_text
-from recap.server.limits import Limits
-from recap.server.sse import DONE, data_of
+from recap.server.service import Limits
+from recap.server.upstream import DONE, data_of
 
 HEAD = 200
 """characters of an answer that are looked at"""
@@ -54,7 +54,10 @@ def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
     pictures = [part for each in parts for part in each if part["type"] == "image_url"]
     if len(pictures) != 1:
         raise NotAuditableError(f"it holds {len(pictures) or 'no'} image{'s' * (len(pictures) != 1)}, not one")
-    question = " ".join(_text(part) for part in parts[-1] if part["type"] == "text")
+    texts: list[Any] = [part.get("text") for part in parts[-1] if part["type"] == "text"]
+    if not all(isinstance(text, str) for text in texts):
+        raise NotAuditableError("it is not of the shape of a chat")
+    question = " ".join(texts)
     claim = _spatial(question, graph, limits)
     return ChatQuestion(_picture(pictures[0].get("image_url"), limits), question, claim)
 
@@ -76,9 +79,8 @@ def yes_or_no(text: str) -> str | None:
 
 def read_answer(body: bytes) -> str:
     """The text of a whole answer. What has none, or more than one, is a NotAuditableError."""
-    document = _object(body, "the upstream's answer")
     answer = ChatAnswer()
-    answer.read(document, "message")
+    answer.read(_object(body, "the upstream's answer"), "message")
     return answer.text
 
 
@@ -156,13 +158,6 @@ def _parts(content: Any) -> list[dict[str, Any]]:
     if any(part.get("type") not in ("text", "image_url") for part in parts):
         raise NotAuditableError("it holds something that is neither text nor an image_url")
     return parts
-
-
-def _text(part: dict[str, Any]) -> str:
-    text = part.get("text")
-    if not isinstance(text, str):
-        raise NotAuditableError("it is not of the shape of a chat")
-    return text
 
 
 def _picture(given: Any, limits: Limits) -> InputImage:

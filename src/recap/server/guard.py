@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import AsyncExitStack, aclosing
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 from anyio import CancelScope
@@ -16,31 +16,17 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from recap.audit import AuditCase
 from recap.errors import RecapError
-from recap.server.annotation import (
-    PENDING,
-    Annotation,
-    audit_event,
-    error_body,
-    rewritten,
-    with_annotation,
-    with_text,
-)
-from recap.server.batching import Batcher, BusyError, ClosingError
+from recap.server.annotation import PENDING, Annotation, audit_event, error_body, rewritten, with_annotation, with_text
+from recap.server.batching import Batcher, BusyError
 from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request, yes_or_no
-from recap.server.examples import CHAT as CHAT_EXAMPLE
 from recap.server.metrics import Metrics
+from recap.server.schema import EXAMPLES
 from recap.server.service import Service
-from recap.server.sse import DONE, END, data_of, event_of, events
-from recap.server.upstream import Upstream, UpstreamError, returned_headers
-
-T = TypeVar("T")
+from recap.server.upstream import DONE, END, EVENT, Upstream, UpstreamError, data_of, event_of, events, returned_headers
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 STREAM = "text/event-stream"
-DISCONNECTED = 499
-"""the caller hung up: nobody reads this"""
 UPSTREAM: dict[int | str, dict[str, Any]] = {
     415: {"description": "The request is not application/json."},
     502: {"description": "The upstream cannot be reached, or broke off."},
@@ -48,7 +34,7 @@ UPSTREAM: dict[int | str, dict[str, Any]] = {
     "default": {"description": "What the upstream answers, passed on."},
 }
 ANYTHING = {
-    "requestBody": {"content": {"application/json": {"schema": {"type": "object", "examples": [CHAT_EXAMPLE]}}}}
+    "requestBody": {"content": {"application/json": {"schema": {"type": "object", "examples": [EXAMPLES["chat"]]}}}}
 }
 
 
@@ -58,9 +44,6 @@ class Guard:
     def __init__(self, root: str, service: Service, batcher: Batcher, metrics: Metrics) -> None:
         self.service, self.batcher, self.metrics = service, batcher, metrics
         self.upstream = Upstream(root, service)
-
-    async def close(self) -> None:
-        await self.upstream.close()
 
     def add(self, app: FastAPI) -> None:
         async def chat(request: Request) -> Response:
@@ -77,18 +60,29 @@ class Guard:
         app.get(MODELS, summary="The upstream's models", response_class=Response, responses=UPSTREAM)(models)
 
     async def _answered(self, request: Request, work: Coroutine[Any, Any, Response]) -> Response:
+        """The result of the work, which is cancelled if the caller hangs up first."""
+
+        async def hung_up() -> Response:
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            return Response(status_code=499)  # nobody reads this
+
+        tasks = asyncio.create_task(work), asyncio.create_task(hung_up())
         try:
-            return await _unless_disconnected(request.receive, work)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return next(task for task in tasks if task.done()).result()
         except UpstreamError as error:
             return self._failed(error)
-        except _DisconnectedError:
-            return Response(status_code=DISCONNECTED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _failed(self, error: UpstreamError) -> Response:
         self.metrics.refused.labels(str(error.status)).inc()
-        annotation = self._counted(Annotation("skipped", str(error)))
+        self.metrics.guarded.labels("skipped").inc()
         retry = {"retry-after": "1"} if error.status == 503 else {}
-        return JSONResponse(error_body(error), error.status, headers=annotation.headers | retry)
+        return JSONResponse(error_body(error), error.status, headers=Annotation("skipped", str(error)).headers | retry)
 
     async def _models(self, request: Request) -> Response:
         answer = await self.upstream.send(request.scope, MODELS, None)
@@ -113,7 +107,7 @@ class Guard:
             stack.pop_all()  # a stream closes it at its end
         if isinstance(question, ChatQuestion):
             return GuardedStream(answer, self._annotated(answer, question), PENDING)
-        return GuardedStream(answer, self._untouched(answer), await self._annotation(question, str))
+        return GuardedStream(answer, self.upstream.chunks(answer), await self._annotation(question, str))
 
     def _read(self, body: bytes) -> ChatQuestion | NotAuditableError:
         try:
@@ -127,54 +121,38 @@ class Guard:
         """An answer in one piece."""
         body = await self.upstream.whole(answer)
         annotation = await self._annotation(question, lambda: read_answer(body))
-        if self._replaces(annotation):
+        if annotation.accepted is False and self.service.on_reject == "replace":
             body = with_text(body, self.service.reject_text)
         if annotation.verdict != "skipped":
             body = with_annotation(body, annotation)
         return Response(body, answer.status_code, returned_headers(answer) | annotation.headers)
 
-    async def _untouched(self, answer: httpx.Response) -> AsyncGenerator[bytes]:
-        """The stream as it comes."""
-        try:
-            async with aclosing(self.upstream.chunks(answer)) as chunks:
-                async for chunk in chunks:
-                    yield chunk
-        except UpstreamError as error:
-            yield b"\n\n" + event_of(error_body(error))
-
     async def _annotated(self, answer: httpx.Response, question: ChatQuestion) -> AsyncGenerator[bytes]:
         """The stream as it comes, and one event more."""
         chat_answer, event = ChatAnswer(), b"\n\n"
-        try:
-            async with aclosing(self.upstream.chunks(answer)) as chunks, aclosing(events(chunks)) as whole:
-                async for event in whole:
-                    if data_of(event) == DONE and not chat_answer.finished:
-                        yield audit_event(await self._annotation(question, lambda: chat_answer.text), chat_answer.stamp)
-                    chat_answer.read_event(event)
-                    yield event
-            if not chat_answer.finished:
-                gap = b"" if END.search(event[-4:]) else b"\n\n"
-                yield gap + audit_event(await self._annotation(question, lambda: chat_answer.text), chat_answer.stamp)
-        except UpstreamError as error:
-            yield b"\n\n" + event_of(error_body(error))
+        async with aclosing(self.upstream.chunks(answer)) as chunks, aclosing(events(chunks)) as whole:
+            async for event in whole:
+                if data_of(event) == DONE and not chat_answer.finished:
+                    yield audit_event(await self._annotation(question, lambda: chat_answer.text), chat_answer.stamp)
+                chat_answer.read_event(event)
+                yield event
+        if not chat_answer.finished:
+            gap = b"" if END.search(event[-4:]) else b"\n\n"
+            yield gap + audit_event(await self._annotation(question, lambda: chat_answer.text), chat_answer.stamp)
 
     async def _held(self, answer: httpx.Response, question: ChatQuestion) -> Response:
         """A stream of which nothing may be seen before the verdict: read to its end, then sent."""
-        body = await self.upstream.whole(answer)
-        held = [event async for event in events(_once(body))]
+        held: list[bytes] = EVENT.findall(await self.upstream.whole(answer))
         chat_answer = ChatAnswer()
         for event in held:
             chat_answer.read_event(event)
         annotation = await self._annotation(question, lambda: chat_answer.text)
-        if self._replaces(annotation):
+        if annotation.accepted is False and self.service.on_reject == "replace":
             held = rewritten(held, chat_answer.stamp, self.service.reject_text)
         if annotation.verdict != "skipped":
             end = next((i for i, event in enumerate(held) if data_of(event) == DONE), len(held))
             held.insert(end, audit_event(annotation, chat_answer.stamp))
         return Response(b"".join(held), answer.status_code, returned_headers(answer) | annotation.headers)
-
-    def _replaces(self, annotation: Annotation) -> bool:
-        return annotation.accepted is False and self.service.on_reject == "replace"
 
     async def _annotation(self, question: ChatQuestion | NotAuditableError, text: Callable[[], str]) -> Annotation:
         """The verdict on what the upstream said, or why there is none."""
@@ -184,25 +162,17 @@ class Guard:
             answer = yes_or_no(text())
             if answer is None:
                 raise NotAuditableError("the upstream's answer does not begin with yes or no")
-            return self._counted(await self._audited(question.case(answer)))
-        except NotAuditableError as error:
-            return self._counted(Annotation("skipped", str(error)))
-
-    async def _audited(self, case: AuditCase) -> Annotation:
-        try:
-            (verdict,) = await self.batcher.audit([case])
-        except (BusyError, ClosingError) as error:
-            raise NotAuditableError(str(error)) from None
-        if isinstance(verdict, RecapError):
-            # Its words may name the model's address.
-            raise NotAuditableError("the audit could not be made")
-        if verdict.foreign:
-            # |margin| speaks for the auditing model's own answer; for another one it says nothing.
-            raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
-        self.metrics.audited(verdict)
-        return Annotation.of(verdict)
-
-    def _counted(self, annotation: Annotation) -> Annotation:
+            (verdict,) = await self.batcher.audit([question.case(answer)])
+            if isinstance(verdict, RecapError):
+                # Its words may name the model's address.
+                raise NotAuditableError("the audit could not be made")
+            if verdict.foreign:
+                # |margin| speaks for the auditing model's own answer; for another one it says nothing.
+                raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
+            self.metrics.audited(verdict)
+            annotation = Annotation.of(verdict)
+        except (NotAuditableError, BusyError) as error:
+            annotation = Annotation("skipped", str(error))
         self.metrics.guarded.labels(annotation.verdict).inc()
         return annotation
 
@@ -211,8 +181,17 @@ class GuardedStream(StreamingResponse):
     """A stream that ends with its reader: who hangs up here hangs up on the upstream too."""
 
     def __init__(self, answer: httpx.Response, content: AsyncGenerator[bytes], annotation: Annotation) -> None:
-        super().__init__(content, answer.status_code, returned_headers(answer) | annotation.headers)
-        self.answer, self.content = answer, content
+        self.answer, self.content = answer, self._or_error(content)
+        super().__init__(self.content, answer.status_code, returned_headers(answer) | annotation.headers)
+
+    @staticmethod
+    async def _or_error(content: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+        try:
+            async with aclosing(content) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+        except UpstreamError as error:
+            yield b"\n\n" + event_of(error_body(error))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -221,30 +200,3 @@ class GuardedStream(StreamingResponse):
             with CancelScope(shield=True):
                 await self.content.aclose()
                 await self.answer.aclose()
-
-
-class _DisconnectedError(Exception):
-    """The caller has hung up."""
-
-
-async def _unless_disconnected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work, which is cancelled if the caller hangs up first."""
-
-    async def gone() -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-
-    task, leaving = asyncio.create_task(work), asyncio.create_task(gone())
-    try:
-        await asyncio.wait((task, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise _DisconnectedError
-        return task.result()
-    finally:
-        task.cancel()
-        leaving.cancel()
-        await asyncio.gather(task, leaving, return_exceptions=True)
-
-
-async def _once(body: bytes) -> AsyncGenerator[bytes]:
-    yield body

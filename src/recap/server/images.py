@@ -15,7 +15,7 @@ from PIL import Image
 from recap.errors import RecapError
 from recap.images import open_image, open_picture
 from recap.schemes import scheme_of
-from recap.server.limits import Limits
+from recap.server.service import Limits
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
 """what people take and share; Pillow's other decoders are closed to strangers"""
@@ -34,11 +34,6 @@ def picture_from_text(text: str, limits: Limits) -> InputImage:
     """A picture given as base64, as a data: URL, or as the name of a scene in the box."""
     if scheme_of(text[:16]) is not None:
         return InputImage(open_image(text), text)
-    return picture_from_bytes(decoded(text, limits), limits)
-
-
-def decoded(text: str, limits: Limits) -> bytes:
-    """The bytes behind a data: URL or plain base64."""
     head = DATA_URL.match(text[:200])
     if head is None and re.match(r"\s*[a-zA-Z][a-zA-Z0-9+.-]*:", text[:200]):
         raise RecapError("image: addresses are not fetched; send the picture itself, as base64 or as a data: URL")
@@ -46,9 +41,10 @@ def decoded(text: str, limits: Limits) -> bytes:
     if len(body) > limits.image_bytes * 4 // 3 + 8:
         raise RecapError(f"image: more than {limits.image_bytes >> 20} MiB")
     try:
-        return base64.b64decode(body, validate=True)
+        data = base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):
         raise RecapError("image: this is neither base64 nor a data: URL") from None
+    return picture_from_bytes(data, limits)
 
 
 def picture_from_bytes(data: bytes, limits: Limits) -> InputImage:

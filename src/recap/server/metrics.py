@@ -15,6 +15,12 @@ from recap.policy.drift import Drift, DriftMonitor
 
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 SIZES = (1, 2, 4, 8, 16, 32, 64)
+GAUGES = {
+    "recap_waiting": "Audits waiting for their turn.",
+    "recap_coverage": "Share accepted of recent audits.",
+    "recap_drift_distance": "Distance of recent risks from calibration's.",
+    "recap_drift_moved": "1 if recent risks have moved from calibration.",
+}
 
 M = TypeVar("M", Counter, Gauge, Histogram)
 
@@ -35,10 +41,7 @@ class Metrics:
         self.seconds = self._made(Histogram, "recap_request_seconds", "Time to answer.", ["path"], buckets=LATENCY)
         self.batch = self._made(Histogram, "recap_batch_size", "Audits that shared a turn of the model.", buckets=SIZES)
         self.turn = self._made(Histogram, "recap_turn_seconds", "Time of a turn of the model.", buckets=LATENCY)
-        self.waiting = self._made(Gauge, "recap_waiting", "Audits waiting for their turn.")
-        self.coverage = self._made(Gauge, "recap_coverage", "Share accepted of recent audits.")
-        self.distance = self._made(Gauge, "recap_drift_distance", "Distance of recent risks from calibration's.")
-        self.moved = self._made(Gauge, "recap_drift_moved", "1 if recent risks have moved from calibration.")
+        self.gauges = [self._made(Gauge, name, about) for name, about in GAUGES.items()]
 
     def _made(self, kind: type[M], name: str, about: str, labels: Sequence[str] = (), **options: Any) -> M:
         return kind(name, about, labels, registry=self.registry, **options)
@@ -62,8 +65,6 @@ class Metrics:
     def exposition(self, waiting: int) -> bytes:
         """Everything in Prometheus' text format."""
         now = self.drift() or Drift(0, None, 1.0, None, None, False)
-        self.waiting.set(waiting)
-        self.coverage.set(math.nan if now.coverage is None else now.coverage)
-        self.distance.set(math.nan if now.distance is None else now.distance)
-        self.moved.set(now.moved)
+        for gauge, value in zip(self.gauges, (waiting, now.coverage, now.distance, now.moved), strict=True):
+            gauge.set(math.nan if value is None else value)
         return generate_latest(self.registry)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -18,7 +18,6 @@ from recap.errors import RecapError
 from recap.probes import plan_probes
 from recap.server.batching import Batcher
 from recap.server.images import InputImage, picture_from_bytes, picture_from_text
-from recap.server.limits import Limits
 from recap.server.metrics import Metrics
 from recap.server.schema import (
     AuditRequest,
@@ -29,8 +28,10 @@ from recap.server.schema import (
     ParseRequest,
     PolicyResponse,
 )
-from recap.server.service import Service
+from recap.server.service import Limits, Service
 
+P = ParamSpec("P")
+T = TypeVar("T")
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorResponse, "description": about}
     for status, about in {
@@ -61,21 +62,27 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
     """`/v1/audit`, one answer or many."""
     limits = service.limits
 
-    async def verdicts(cases: list[AuditCase]) -> list[AuditResponse | ErrorResponse]:
-        found = await batcher.audit(cases)
-        for each in found:
-            if isinstance(each, Verdict):
-                metrics.audited(each)
-        return [response(each, service) if isinstance(each, Verdict) else refusal(each) for each in found]
+    def response(result: Verdict | RecapError) -> AuditResponse | ErrorResponse:
+        if isinstance(result, RecapError):
+            return ErrorResponse(error=str(result))
+        metrics.audited(result)
+        trail = result.to_json()
+        # A row without its model and picture: what a server calls them means nothing elsewhere.
+        row = {name: value for name, value in trail["row"].items() if name not in ("model", "image", "unit")}
+        return AuditResponse.model_validate(trail | {"model": service.model, "row": row | {"unit": "audit"}})
+
+    def case(given: AuditRequest, picture: InputImage, claim: Claim | None = None) -> AuditCase:
+        return AuditCase.of(picture.image, given.question, given.answer, service.auditor.graph, claim, picture.name)
 
     async def one(given: AuditRequest, picture: Callable[[], InputImage]) -> AuditResponse:
         # What holds no spatial question is refused before it waits for a turn.
         claim = service.auditor.graph.parse(given.question)
         # Decoding takes its time: in a thread, nobody else waits for it.
-        (found,) = await verdicts([_case(given, claim, await asyncio.to_thread(picture), service)])
-        if isinstance(found, ErrorResponse):
-            raise RecapError(found.error)
-        return found
+        (result,) = await batcher.audit([case(given, await asyncio.to_thread(picture), claim)])
+        answer = response(result)
+        if isinstance(answer, ErrorResponse):
+            raise RecapError(answer.error)
+        return answer
 
     @app.post("/v1/audit", responses=ERRORS, summary="Audit one answer", openapi_extra=BODY)
     async def audit(request: Request) -> AuditResponse:
@@ -93,13 +100,15 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
         pictures = {each.image for each in given.audits}
         if len(pictures) > limits.pictures:
             raise RecapError(f"audits: at most {limits.pictures} different pictures in one request")
-        opened = {text: await asyncio.to_thread(_picture, text, limits) for text in pictures}
-        prepared = [_prepared(each, opened[each.image], service) for each in given.audits]
+        opened = {text: await asyncio.to_thread(_or_error, picture_from_text, text, limits) for text in pictures}
+        prepared = [
+            picture if isinstance(picture := opened[each.image], RecapError) else _or_error(case, each, picture)
+            for each in given.audits
+        ]
         cases = [each for each in prepared if isinstance(each, AuditCase)]
-        found = iter(await verdicts(cases) if cases else [])
-        return BatchResponse(
-            verdicts=[next(found) if isinstance(each, AuditCase) else refusal(each) for each in prepared]
-        )
+        results = iter(await batcher.audit(cases) if cases else [])
+        verdicts = [response(next(results) if isinstance(each, AuditCase) else each) for each in prepared]
+        return BatchResponse(verdicts=verdicts)
 
 
 def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics) -> None:
@@ -111,32 +120,18 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
     @app.post("/v1/parse", responses=ERRORS, summary="The claim that a text makes")
     async def parse(given: ParseRequest) -> dict[str, Any]:
         claim = auditor.graph.parse(given.text)
-        said = claim.statement
-        return {
-            "subject": said.subject,
-            "relation": said.relation,
-            "object": said.object,
-            "claim": claim.relation,
-            "swapped": claim.swapped,
-            "covered": claim.covered,
-            "questions": plan_probes(claim, graph=auditor.graph).questions(),
-        }
+        document = {name: getattr(claim.statement, name) for name in ("subject", "relation", "object")}
+        document |= {"claim": claim.relation, "swapped": claim.swapped, "covered": claim.covered}
+        return document | {"questions": plan_probes(claim, graph=auditor.graph).questions()}
 
     @app.get("/v1/policy", summary="The policy in force, and whether it still fits")
     async def policy() -> PolicyResponse:
         frozen, drift = auditor.policy, metrics.drift()
         if frozen is None or drift is None:
             raise HTTPException(404, "nothing is calibrated: audits tell the evidence alone")
-        return PolicyResponse(
-            mode=frozen.mode,
-            coverage=frozen.coverage,
-            threshold=frozen.threshold,
-            gate=None if frozen.gate is None else frozen.gate.verdict,
-            model=service.model,
-            calibrated_on=vars(frozen.counts),
-            quantiles=quantiles,
-            drift=drift,
-        )
+        gate = None if frozen.gate is None else frozen.gate.verdict
+        told = {"gate": gate, "model": service.model, "calibrated_on": vars(frozen.counts)}
+        return PolicyResponse.model_validate(vars(frozen) | told | {"quantiles": quantiles, "drift": drift})
 
     @app.get("/healthz", summary="Whether the process lives", response_class=Response)
     async def healthz() -> Response:
@@ -165,34 +160,8 @@ async def _uploaded(request: Request, limits: Limits) -> tuple[AuditRequest, byt
     return AuditRequest.model_validate({"image": "form", **fields}), data
 
 
-def _picture(text: str, limits: Limits) -> InputImage | RecapError:
+def _or_error(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | RecapError:
     try:
-        return picture_from_text(text, limits)
+        return work(*args, **kwargs)
     except RecapError as error:
         return error
-
-
-def _case(given: AuditRequest, claim: Claim, picture: InputImage, service: Service) -> AuditCase:
-    return AuditCase.of(picture.image, given.question, given.answer, service.auditor.graph, claim, picture.name)
-
-
-def _prepared(given: AuditRequest, picture: InputImage | RecapError, service: Service) -> AuditCase | RecapError:
-    if isinstance(picture, RecapError):
-        return picture
-    try:
-        return _case(given, service.auditor.graph.parse(given.question), picture, service)
-    except RecapError as error:
-        return error
-
-
-def refusal(error: RecapError) -> ErrorResponse:
-    """An audit that could not be made, among others that could."""
-    return ErrorResponse(error=str(error))
-
-
-def response(verdict: Verdict, service: Service) -> AuditResponse:
-    """A verdict as the API tells it."""
-    trail = verdict.to_json()
-    # A row without its model and picture: what a server calls them means nothing elsewhere.
-    row = {name: value for name, value in trail["row"].items() if name not in ("model", "image", "unit")}
-    return AuditResponse.model_validate(trail | {"model": service.model, "row": row | {"unit": "audit"}})

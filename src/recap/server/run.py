@@ -12,8 +12,7 @@ from typing import Any
 from recap.audit import Auditor
 from recap.errors import RecapError, reason
 from recap.models.remote.address import is_remote, key_in, parse_address
-from recap.server.limits import Limits
-from recap.server.service import Service
+from recap.server.service import Limits, Service
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 TOKEN, UPSTREAM_KEY = "RECAP_TOKEN", "RECAP_UPSTREAM_KEY"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from importlib import resources
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from recap.audit import ProbeResult
 from recap.policy import Standing, Witness
 from recap.policy.drift import Drift
-from recap.server import examples
-from recap.server.limits import Limits
+from recap.server.service import Limits
 
 _LIMITS = Limits()
+EXAMPLES = json.loads(resources.files("recap.server").joinpath("examples.json").read_text("utf-8"))
+"""Each can be sent as it stands; a test holds the verdict to what is answered."""
 
 Question = Annotated[
     str, Field(min_length=3, max_length=_LIMITS.question, description="A yes/no question, or a statement.")
@@ -34,7 +37,7 @@ class _Given(BaseModel):
 class AuditRequest(_Given):
     """One answer to audit."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [examples.AUDIT]})
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLES["audit"]]})
 
     image: Picture
     question: Question
@@ -46,7 +49,7 @@ class AuditRequest(_Given):
 class BatchRequest(_Given):
     """Several answers to audit; those about one picture share its forward."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [examples.BATCH]})
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLES["batch"]]})
 
     audits: Annotated[list[AuditRequest], Field(min_length=1, max_length=_LIMITS.batch)]
 
@@ -60,7 +63,7 @@ class ParseRequest(_Given):
 class AuditResponse(BaseModel):
     """The verdict with its trail."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [examples.VERDICT]})
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLES["verdict"]]})
 
     question: str
     answer: Literal["yes", "no"]

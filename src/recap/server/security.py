@@ -10,6 +10,8 @@ import re
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recap.server.service import Service
@@ -27,20 +29,11 @@ HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cache-control": "no-store",
 }
-PAGE_FILES = "/page"
+PAGE_FILES = "/page/"
 DRAIN_SECONDS, DRAIN_BYTES = 2.0, 64 << 20
 """how much of a refused body is read, and thrown away"""
 OPEN = ("/healthz", "/readyz", "/")
 """asked by machines that have no token, and telling nothing; and the page, which then asks its visitor for one"""
-
-
-class _RefusedError(Exception):
-    def __init__(self, status: int, why: str, **headers: str) -> None:
-        self.status, self.why, self.headers = status, why, headers
-
-
-class _DisconnectedError(Exception):
-    pass
 
 
 class SecurityMiddleware:
@@ -67,10 +60,10 @@ class SecurityMiddleware:
             headers = Headers(scope=scope)
             self._check_host(headers)
             self._check_token(scope["path"], headers)
-            body = await self._body(headers, receive)
-        except _RefusedError as refused:
+            body = await self._body(Request(scope, receive))
+        except HTTPException as refused:
             await _refuse(receive, send_with_headers, refused)
-        except _DisconnectedError:
+        except ClientDisconnect:
             return
         else:
             await self.app(scope, _replayed(body, receive), send_with_headers)
@@ -85,36 +78,32 @@ class SecurityMiddleware:
         with contextlib.suppress(ValueError):
             if urlsplit("//" + headers.get("host", "")).hostname in self.service.hosts:
                 return
-        raise _RefusedError(421, "the Host header names another machine (recap serve --allow-host NAME)")
+        raise HTTPException(421, "the Host header names another machine (recap serve --allow-host NAME)")
 
     def _check_token(self, path: str, headers: Headers) -> None:
         token = self.service.token
-        if token is None or path in OPEN or path.startswith(f"{PAGE_FILES}/"):
+        if token is None or path in OPEN or path.startswith(PAGE_FILES):
             return
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
-            raise _RefusedError(401, "a token is required: Authorization: Bearer …", **{"www-authenticate": "Bearer"})
+            raise HTTPException(401, "a token is required: Authorization: Bearer …", {"www-authenticate": "Bearer"})
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
+    async def _body(self, request: Request) -> bytes:
         limits = self.service.limits
-        too_large = _RefusedError(413, f"the body may have at most {limits.body_bytes >> 20} MiB")
-        stated = headers.get("content-length", "0")
+        too_large = HTTPException(413, f"the body may have at most {limits.body_bytes >> 20} MiB")
+        stated = request.headers.get("content-length", "0")
         if not re.fullmatch(r"[0-9]{1,15}", stated) or int(stated) > limits.body_bytes:
             raise too_large
         body = bytearray()
         try:
             async with asyncio.timeout(limits.body_seconds):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        raise _DisconnectedError
-                    body += message.get("body", b"")
+                async for chunk in request.stream():
+                    body += chunk
                     if len(body) > limits.body_bytes:
                         raise too_large
-                    if not message.get("more_body", False):
-                        return bytes(body)
+                return bytes(body)
         except TimeoutError:
-            raise _RefusedError(408, "the body did not arrive in time") from None
+            raise HTTPException(408, "the body did not arrive in time") from None
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
@@ -127,11 +116,11 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return replay
 
 
-async def _refuse(receive: Receive, send: Send, refused: _RefusedError) -> None:
-    body = json.dumps({"error": refused.why}).encode()
-    start: Message = {"type": "http.response.start", "status": refused.status, "headers": []}
+async def _refuse(receive: Receive, send: Send, refused: HTTPException) -> None:
+    body = json.dumps({"error": refused.detail}).encode()
+    start: Message = {"type": "http.response.start", "status": refused.status_code, "headers": []}
     fixed = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
-    MutableHeaders(scope=start).update(fixed | refused.headers)
+    MutableHeaders(scope=start).update(fixed | dict(refused.headers or {}))
     await send(start)
     await send({"type": "http.response.body", "body": body, "more_body": True})
     # Hanging up on someone who still sends resets the connection, and the answer is lost: some of the rest is read.

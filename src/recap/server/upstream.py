@@ -1,9 +1,12 @@
-"""The server behind the guard: what is sent to it and what of its answer is passed on."""
+"""The server behind the guard: what is sent to it, what of its answer is passed on, and the events that it streams."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Mapping
+import json
+import re
+from collections.abc import AsyncGenerator, AsyncIterable, Generator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import httpx
 from starlette.types import Scope
@@ -19,6 +22,11 @@ RETURNED = ("content-type", "retry-after", "retry-after-ms", "x-request-id", "x-
 RATES = "x-ratelimit-"
 CONNECT = 10.0
 """seconds until a connection must stand"""
+END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+EVENT = re.compile(rb"(?s).*?(?:%b)|.+" % END.pattern)
+LONGEST = 1 << 20
+"""bytes: an event that goes on for longer without an end is passed on as it is"""
+DONE = b"[DONE]"
 
 
 class UpstreamError(RecapError):
@@ -34,18 +42,14 @@ class Upstream:
 
     def __init__(self, root: str, service: Service) -> None:
         self.root, self.service = root, service
-        limits = service.limits
-        self.most, self.seconds = limits.answer_bytes, limits.upstream_seconds
+        limits, seconds = service.limits, service.limits.upstream_seconds
         self.client = httpx.AsyncClient(
             # Answers are read and passed on as they come, so they should come plain.
             headers={"user-agent": f"recap/{recap.__version__}", "accept-encoding": "identity"},
-            timeout=httpx.Timeout(self.seconds, connect=min(CONNECT, self.seconds), pool=CONNECT),
+            timeout=httpx.Timeout(seconds, connect=min(CONNECT, seconds), pool=CONNECT),
             limits=httpx.Limits(max_connections=limits.waiting, max_keepalive_connections=32, keepalive_expiry=2.0),
             trust_env=not is_loopback(Address(root, None)),
         )
-
-    async def close(self) -> None:
-        await self.client.aclose()
 
     async def send(self, scope: Scope, path: str, body: bytes | None) -> httpx.Response:
         """The head of the answer to a caller's request; its body is still to be read, and it must be closed."""
@@ -70,11 +74,11 @@ class Upstream:
 
     async def whole(self, answer: httpx.Response) -> bytes:
         """The whole body, if it is not too long."""
-        body = bytearray()
+        body, most = bytearray(), self.service.limits.answer_bytes
         async for chunk in self.chunks(answer):
             body += chunk
-            if len(body) > self.most:
-                raise UpstreamError(502, f"the upstream's answer has more than {self.most >> 20} MiB")
+            if len(body) > most:
+                raise UpstreamError(502, f"the upstream's answer has more than {most >> 20} MiB")
         return bytes(body)
 
     async def chunks(self, answer: httpx.Response) -> AsyncGenerator[bytes]:
@@ -103,3 +107,31 @@ def _upstream_errors() -> Generator[None]:
         raise UpstreamError(502, "the upstream cannot be reached") from None
     except httpx.RequestError:
         raise UpstreamError(502, "the upstream broke off its answer") from None
+
+
+async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
+    """Whole events, byte for byte, each as soon as its end is there. Joined they are what came."""
+    held, looked = bytearray(), 0
+    async for chunk in chunks:
+        held += chunk
+        while end := END.search(held, looked):
+            yield bytes(held[: end.end()])
+            del held[: end.end()]
+            looked = 0
+        looked = max(0, len(held) - 3)
+        if len(held) > LONGEST:
+            yield bytes(held)
+            held, looked = bytearray(), 0
+    if held:
+        yield bytes(held)
+
+
+def data_of(event: bytes) -> bytes:
+    """What an event says; empty for comments."""
+    lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
+    return b"\n".join(lines)
+
+
+def event_of(document: dict[str, Any]) -> bytes:
+    """A document as one event."""
+    return b"data: " + json.dumps(document).encode() + b"\n\n"
