@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +10,7 @@ import typer
 import recap
 from recap.cli import options as opt
 from recap.cli.console import name_some, notice, print_json
+from recap.progress import running_steps
 
 app = opt.command_group("The benchmarks: what they are, their counts, and how to get them.")
 
@@ -91,7 +90,7 @@ def fetch(
     from recap.datasets.fetch import fetch_dataset
 
     options = opt.pick(locals(), "root limit mirror")
-    with _bars() as progress:
+    with running_steps() as progress:
         got = fetch_dataset(dataset, **options, images=not no_images, say=notice, progress=progress)
     if got.shared:
         notice(f"{len(got.shared)} images that another benchmark shows too are left out (shared_images.txt)")
@@ -114,21 +113,3 @@ def _show(found: dict[str, Any]) -> None:
     for title, key in (("calls", "calls_per_statement"), ("planned", "planned_calls_per_statement")):
         told = ", ".join(f"{name} {calls:.2f}" for name, calls in found[key].items())
         typer.echo(f"{title:<10} {told} per statement" + ("  (as the paper counts)" if title == "calls" else ""))
-
-
-@contextlib.contextmanager
-def _bars() -> Generator[Callable[[str, int, int], None]]:
-    """One progress bar at a time, a new one for each new label."""
-    from recap.progress import progress
-
-    with contextlib.ExitStack() as stack:
-        shown: dict[str, Callable[[int], None]] = {}
-
-        def tell(label: str, done: int, of: int) -> None:
-            if label not in shown:
-                stack.close()
-                shown.clear()
-                shown[label] = stack.enter_context(progress(label, of))
-            shown[label](done)
-
-        yield tell

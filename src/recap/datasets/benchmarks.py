@@ -14,11 +14,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field, TypeAdapter
 
 from recap.claims import default_lexicon, parse
-from recap.datasets.item import Item, Loaded
-from recap.datasets.reading import find_file, validated_lines, validated_list
+from recap.datasets.reading import Loaded, find_file, validated_lines, validated_list
 from recap.datasets.shared import without_listed
 from recap.errors import RecapError, quoted
 from recap.files import locating
+from recap.probing.item import Item
 
 VSR_LAYOUTS = ("random/test.jsonl", "test.jsonl", "splits/random/test.jsonl", "data/splits/random/test.jsonl")
 WHATSUP_PARTS = {"a": "controlled_images_dataset.json", "b": "controlled_clevr_dataset.json"}

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from recap.datasets.item import Item
 from recap.files import reading, write_text
+from recap.probing.item import Item
 
 SHARED = "shared_images.txt"
 BARE = {"vsr": "coco/"}

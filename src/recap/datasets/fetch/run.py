@@ -11,10 +11,10 @@ from recap.datasets import DATASETS
 from recap.datasets.fetch.download import open_client
 from recap.datasets.fetch.folder import Folder, silent
 from recap.datasets.fetch.sources import OfficialSource, source_of
-from recap.datasets.item import Item
 from recap.datasets.reading import MissingFileError
 from recap.datasets.shared import SHARED, without_shared, write_shared
 from recap.errors import RecapError, quoted
+from recap.probing.item import Item
 
 
 @dataclass(frozen=True)
