@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recap.claims import Graph
-from recap.datasets.benchmarks import load_gsr, load_vsr, load_whatsup
+from recap.datasets.benchmarks import load_gsr, load_vsr, load_whatsup, without_shared
 from recap.datasets.reading import Loaded, load_own
-from recap.datasets.shared import without_shared
 from recap.datasets.stats import dataset_stats
 from recap.errors import RecapError, did_you_mean
 from recap.probing.item import Item

@@ -63,7 +63,6 @@ class Probing:
 
     @property
     def table(self) -> MarginTable:
-        """The rows as a table."""
         return MarginTable(tuple(self.rows), self.graph, source=self.source)
 
 

@@ -30,7 +30,6 @@ class Channel:
     """β_s, 0 where there is no edge"""
 
     def where(self, rows: NDArray[np.intp]) -> Channel:
-        """The chosen rows."""
         return Channel(**{name: column[rows] for name, column in vars(self).items()})
 
 
@@ -60,7 +59,6 @@ class MarginTable:
         return MarginTable(tuple(self.rows[i] for i in chosen), self.graph, self.source, places, channels, directs)
 
     def of_family(self, family: str) -> MarginTable:
-        """The rows of one relation family."""
         keep = np.array(self.families) == family
         if not keep.any():
             one_of(family, sorted(set(self.families)), f"a family of {self.source}")
