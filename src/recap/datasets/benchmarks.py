@@ -152,14 +152,9 @@ def _image_name(part: str, image_id: int | str) -> str:
 def without_shared(items: Sequence[Item], others: Iterable[Item]) -> tuple[tuple[Item, ...], tuple[str, ...]]:
     """The statements about images that the others do not show, and the names of the images they do."""
     seen = {_identity(item.dataset, item.image) for item in others if item.image is not None}
-    kept: list[Item] = []
-    removed: dict[str, None] = {}
-    for item in items:
-        if item.image is not None and _identity(item.dataset, item.image) in seen:
-            removed[item.image] = None
-        else:
-            kept.append(item)
-    return tuple(kept), tuple(removed)
+    named = {item.image: _identity(item.dataset, item.image) for item in items if item.image is not None}
+    removed = {image: identity for image, identity in named.items() if identity in seen}
+    return tuple(item for item in items if item.image not in removed), tuple(removed)
 
 
 def without_listed(items: Sequence[Item], root: Path) -> tuple[Item, ...]:

@@ -72,12 +72,11 @@ class Folder:
 
     def fetch_pictures(self, images: Sequence[str]) -> list[str]:
         """Every picture from where it lies. Returns one line for each that could not be had."""
-        by_place: dict[int, list[str]] = {}
+        by_place: dict[Pictures, list[str]] = {}
         for image in images:
-            by_place.setdefault(self.source.pictures.index(self.source.pictures_of(image)), []).append(image)
+            by_place.setdefault(self.source.pictures_of(image), []).append(image)
         failed: list[str] = []
-        for place in sorted(by_place, key=lambda place: self.source.pictures[place].archive is not None):
-            pictures, named = self.source.pictures[place], by_place[place]
+        for pictures, named in sorted(by_place.items(), key=lambda each: each[0].archive is not None):
             if pictures.archive is None:
                 failed += self._one_by_one([pictures.file(image) for image in named])
             else:
