@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Generator
+from functools import partial
 
 _shown: list[str] = []
 
@@ -40,14 +41,26 @@ def progress(label: str, total: int) -> Generator[Callable[[int], None]]:
 
 
 @contextlib.contextmanager
-def running(label: str) -> Generator[Callable[[int, int], None]]:
-    """The same for work whose size is known only once it has begun. Call it with how much is done, and of how much."""
-    with contextlib.ExitStack() as stack:
-        bars: list[Callable[[int], None]] = []
+def running_steps() -> Generator[Callable[[str, int, int], None]]:
+    """The same for work whose size is known only once it has begun, with a new bar for each new label.
 
-        def tell(done: int, of: int) -> None:
-            if not bars:
-                bars.append(stack.enter_context(progress(label, of)))
-            bars[0](done)
+    Call it with the label, how much is done, and of how much.
+    """
+    with contextlib.ExitStack() as stack:
+        bars: dict[str, Callable[[int], None]] = {}
+
+        def tell(label: str, done: int, of: int) -> None:
+            if label not in bars:
+                stack.close()
+                bars.clear()
+                bars[label] = stack.enter_context(progress(label, of))
+            bars[label](done)
 
         yield tell
+
+
+@contextlib.contextmanager
+def running(label: str) -> Generator[Callable[[int, int], None]]:
+    """The same with one label. Call it with how much is done, and of how much."""
+    with running_steps() as tell:
+        yield partial(tell, label)

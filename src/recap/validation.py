@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from recap.errors import quoted
+from recap.errors import RecapError, misspelt, quoted
 
 
 def explain(error: ValidationError, what: str = "the row") -> str:
@@ -29,3 +29,10 @@ def explain(error: ValidationError, what: str = "the row") -> str:
             return f"{where or what} is not a JSON object"
         case _:
             return f"{where or what}: {first['msg'][0].lower()}{first['msg'][1:]}"
+
+
+def refuse_near_misses(part: BaseModel, prefix: str = "") -> None:
+    """Extra fields may stand, but not one that is a slip of a field's name."""
+    for name in part.model_extra or {}:
+        if meant := misspelt(name, type(part).model_fields):
+            raise RecapError(f'"{prefix}{name}" is not a field; did you mean "{meant}"?')

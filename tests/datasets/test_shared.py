@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recap.datasets import load_dataset
+from recap.datasets import Item, load_dataset, without_shared
 from recap.datasets.fetch import fetch_dataset, load_sources
-from recap.datasets.item import Item
-from recap.datasets.shared import without_shared
 from tests.datasets.official import SPLIT, picture, serve_gsr
 from tests.datasets.site import Site
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recap.datasets.fetch.unpack import unpack
+from recap.datasets.fetch.folder import unpack
 from recap.datasets.probing import locate
 from recap.errors import RecapError
 from tests.datasets.official import CLEVR, archive, fetch_whatsup, picture, serve_whatsup

@@ -56,10 +56,8 @@ def _own_claims(graph: Graph, edges: Edges) -> set[str]:
         said = {mirror(b) for a, b in edges if a == alias}
         return None not in said and said == {b for a, b in edges if a == canonical and mirror(b) is not None}
 
-    while gone := {node.name for node in graph.relations.values() if node.canonical} - own:
-        gone = {alias for alias in gone if not stays(alias)}
-        if not gone:
-            break
+    aliases = {node.name for node in graph.relations.values() if node.canonical}
+    while gone := {alias for alias in aliases - own if not stays(alias)}:
         own |= gone
     # Now that it is a claim, what it is set against can be said of it too.
     edges |= {(b, a) for a, b in edges if b in own}

@@ -93,12 +93,9 @@ class Graph:
         if statement.relation not in self:
             return Claim(statement, None, False, statement.subject, statement.object)
         relation, swapped = self.canonical(statement.relation)
-        subject, obj = statement.subject, statement.object
-        if swapped:
-            subject, obj = obj, subject
-        return Claim(
-            statement, relation, swapped, subject, obj, self.contradictions(relation), dict(self.supports(relation))
-        )
+        pair = (statement.object, statement.subject) if swapped else (statement.subject, statement.object)
+        edges = self.contradictions(relation), dict(self.supports(relation))
+        return Claim(statement, relation, swapped, *pair, *edges)
 
     def parse(self, text: str) -> Claim:
         """Read a question or statement with the lexicon and this graph's own phrases."""
@@ -118,7 +115,7 @@ class Graph:
                 "family": relation.family,
                 "canonical": relation.canonical,
                 "contradictions": sorted(relation.contradictions),
-                "supports": {name: relation.supports[name] for name in sorted(relation.supports)},
+                "supports": relation.supports,
             }
             for relation in self.relations.values()
         }

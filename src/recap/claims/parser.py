@@ -45,11 +45,11 @@ def parse(text: str, lexicon: Lexicon | None = None, *, phrase: str | None = Non
     return _Parser(lexicon or default_lexicon(), text, phrase).statement()
 
 
+@dataclass(frozen=True)
 class _Parser:
-    def __init__(self, lexicon: Lexicon, text: str, phrase: str | None) -> None:
-        self.lexicon = lexicon
-        self.text = text
-        self.phrase = phrase
+    lexicon: Lexicon
+    text: str
+    phrase: str | None
 
     def refuse(self, why: str) -> NoRelationError:
         return NoRelationError(self.text, why)

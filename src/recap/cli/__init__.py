@@ -1,1 +1,1 @@
-"""The command line: one thin module per command. Heavy imports stay inside the commands, so that help is quick."""
+"""The command line: thin commands over the public functions. Heavy imports stay inside them, so that help is quick."""

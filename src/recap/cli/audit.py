@@ -2,54 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import typer
-
-from recap.cli.options import (
-    Attention,
-    ChatTemplate,
-    Device,
-    Dtype,
-    GraphFile,
-    Json,
-    Patience,
-    Plain,
-    PolicyFile,
-    Server,
-    Speaker,
-    Timeout,
-)
-
-if TYPE_CHECKING:
-    from recap.audit import Verdict
+import recap
+from recap.cli import options as opt
+from recap.cli.console import load_model, notice, print_json
+from recap.schemes import DEFAULT_MODEL, scheme_of
 
 
 def run(
-    image: Annotated[
-        str, typer.Argument(metavar="IMAGE", help="A picture: a file, or world:whatsup/0017.", show_default=False)
-    ],
-    question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="A yes/no question about it, or a statement.", show_default=False)
-    ],
-    model: Speaker = None,
+    image: Annotated[str, opt.argument("IMAGE", "A picture: a file, or world:whatsup/0017.")],
+    question: Annotated[str, opt.argument("QUESTION", "A yes/no question about it, or a statement.")],
+    model: opt.ModelOrDefault = None,
     answer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="yes|no", help="The answer to audit.", show_default="the model's own; yes for a statement"
-        ),
+        str | None, opt.option("yes|no", "The answer to audit.", "the model's own; yes for a statement")
     ] = None,
-    policy: PolicyFile = None,
-    plain: Plain = False,
-    dtype: Dtype = None,
-    device: Device = None,
-    attention: Attention = None,
-    graph: GraphFile = None,
-    server: Server = None,
-    timeout: Timeout = None,
-    patience: Patience = None,
-    template: ChatTemplate = None,
-    json: Json = False,
+    policy: opt.PolicyFile = None,
+    plain: opt.Plain = False,
+    dtype: opt.Dtype = None,
+    device: opt.Device = None,
+    attention: opt.Attention = None,
+    graph: opt.GraphFile = None,
+    server: opt.Server = None,
+    timeout: opt.Timeout = None,
+    patience: opt.Patience = None,
+    template: opt.ChatTemplate = None,
+    json: opt.Json = False,
 ) -> None:
     """Audit one answer: ask the model about the claim, its contradiction and its supports, and say what follows.
 
@@ -61,45 +39,29 @@ def run(
     \b
     Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
     """
-    from recap.audit import AuditCase, Auditor
-    from recap.claims import load_graph
-    from recap.cli.console import notice, print_json
-    from recap.cli.loading import load_model
+    loading = opt.pick(locals(), opt.LOADING)
+    from recap.audit import AuditCase
     from recap.models.load import default_policy
-    from recap.policy import load_policy
-    from recap.schemes import DEFAULT_MODEL, scheme_of
 
-    relations = load_graph(graph)
+    relations = recap.load_graph(graph)
     case = AuditCase.of(image, question, answer, relations).opened()
     name = model or DEFAULT_MODEL
-    if policy is None:
-        policy = default_policy(name, graph)
-    frozen = load_policy(policy) if policy else None
+    chosen = policy or default_policy(name, graph)
+    frozen = recap.load_policy(chosen) if chosen else None
     scheme = scheme_of(name)
     notes = [] if scheme is None else scheme.notes(name, case.claim.statement)
     if model is None:
         notes.insert(0, f"no --model given, so {name} is asked: a small demonstration model of drawn scenes")
     for note in notes:
         notice(note)
-    loaded = load_model(
-        name,
-        dtype=dtype,
-        device=device,
-        attention=attention,
-        plain=plain,
-        server=server,
-        timeout=timeout,
-        patience=patience,
-        template=template,
-    )
-    [verdict] = Auditor(loaded, frozen, relations).audit_many([case])
+    [verdict] = recap.Auditor(load_model(name, **loading), frozen, relations).audit_many([case])
     if json:
         print_json(verdict.to_json() | {"notes": notes})
     else:
         _show(verdict)
 
 
-def _show(verdict: Verdict) -> None:
+def _show(verdict: recap.Verdict) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.panel import Panel
@@ -109,8 +71,7 @@ def _show(verdict: Verdict) -> None:
     grid = Grid.grid(padding=(0, 2))
     widest = max(abs(probe.margin) for probe in verdict.probes) or 1.0
     for probe in verdict.probes:
-        bar = _bar(probe.margin / widest)
-        grid.add_row(probe.role, escape(probe.question), f"{probe.margin:+.2f}", bar)
+        grid.add_row(probe.role, escape(probe.question), f"{probe.margin:+.2f}", _bar(probe.margin / widest))
     console = Console(highlight=False)
     console.print(f'{escape(verdict.question)}  →  "{verdict.answer}"  [bold {colour}]{verdict.word}[/]')
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
@@ -119,6 +80,5 @@ def _show(verdict: Verdict) -> None:
 
 def _bar(share: float, width: int = 10) -> str:
     """A bar around zero: no to the left, yes to the right."""
-    cells = round(abs(share) * width)
-    left = "█" * cells if share < 0 else ""
-    return f"{left:>{width}}│{'█' * cells if share > 0 else '':<{width}}"
+    cells = "█" * round(abs(share) * width)
+    return f"{cells if share < 0 else '':>{width}}│{cells if share > 0 else '':<{width}}"

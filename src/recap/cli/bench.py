@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from recap.cli.options import Concurrency, Device, Dtype, Json, Server
+from recap.cli import options as opt
+from recap.cli.console import notice, print_json
 
 
 def run(
@@ -18,17 +19,14 @@ def run(
     compiled: Annotated[
         int, typer.Option(help="Compile the layers of so many module lists (2: decoder and vision).")
     ] = 0,
-    dtype: Dtype = None,
-    device: Device = None,
+    dtype: opt.Dtype = None,
+    device: opt.Device = None,
     against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="A server that serves world:aligned, to be timed beside it.", show_default=False
-        ),
+        str | None, opt.option("URL", "A server that serves world:aligned, to be timed beside it.")
     ] = None,
-    server: Server = None,
-    concurrency: Concurrency = None,
-    json: Json = False,
+    server: opt.Server = None,
+    concurrency: opt.Concurrency = None,
+    json: opt.Json = False,
 ) -> None:
     """Time What'sUp-shaped work on random weights of a real shape: call by call, batched, and as token trees.
 
@@ -40,7 +38,6 @@ def run(
              recap bench --against http://localhost:8000/v1#world-aligned
     """
     from recap.bench import bench
-    from recap.cli.console import notice, print_json
 
     if against is not None:
         _against(against, 200 if images is None else images, {"server": server, "concurrency": concurrency}, json)
@@ -63,7 +60,6 @@ def run(
 def _against(address: str, images: int, serving: dict[str, Any], json: bool) -> None:
     from recap.bench import compare_with_server
     from recap.bench.against import CHECKPOINT
-    from recap.cli.console import notice, print_json
 
     found = compare_with_server(address, images, say=notice, **serving)
     if json:
@@ -74,5 +70,4 @@ def _against(address: str, images: int, serving: dict[str, Any], json: bool) -> 
         cached = "" if each.from_prefix_cache is None else f", {each.from_prefix_cache:.0%} from its prefix cache"
         turns = f"{each.forwards} {'requests' if each.way.startswith('served') else 'forwards'}"
         typer.echo(f"  {each.way:<24} {each.rate:8.1f} probes/s  ({each.seconds:.1f} s, {turns}{cached})")
-    worst = max(each.largest_difference for each in found)
-    typer.echo(f"margins of the three differ by at most {worst:.2g}")
+    typer.echo(f"margins of the three differ by at most {max(each.largest_difference for each in found):.2g}")

@@ -7,21 +7,20 @@ from typing import Annotated
 
 import typer
 
-from recap.cli.options import Coverage, GraphFile, Json, Level, Table
+import recap
+from recap.cli import options as opt
+from recap.cli.console import notice, print_json
 
 FEW_UNITS = 30
 """with fewer, the coverage that was asked for is little more than a guess"""
 
 
 def run(
-    table: Table,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Policy file to write.", show_default=False)],
-    coverage: Coverage = 0.8,
+    table: opt.Table,
+    out: Annotated[Path, opt.output("FILE", "Policy file to write.")],
+    coverage: opt.Coverage = 0.8,
     mode: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODE", help="recap-img, recap-selector, staged or confidence.", show_default="the gate decides"
-        ),
+        str | None, opt.option("MODE", "recap-img, recap-selector, staged or confidence.", "the gate decides")
     ] = None,
     first: Annotated[
         float | None,
@@ -29,15 +28,15 @@ def run(
     ] = None,
     target_scores: Annotated[
         Path | None,
-        typer.Option(
-            metavar="TABLE",
-            help="Rank the threshold on these rows instead; they need no labels, and their labels are not used.",
-            show_default="TABLE's own rows",
+        opt.option(
+            "TABLE",
+            "Rank the threshold on these rows instead; they need no labels, and their labels are not used.",
+            "TABLE's own rows",
         ),
     ] = None,
-    level: Level = 0.95,
-    graph: GraphFile = None,
-    json: Json = False,
+    level: opt.Level = 0.95,
+    graph: opt.GraphFile = None,
+    json: opt.Json = False,
 ) -> None:
     """Calibrate a policy on the labelled rows of TABLE and freeze it in a file.
 
@@ -51,22 +50,14 @@ def run(
     Example: recap calibrate calibration.jsonl --coverage 0.8 --out policy.json
              recap calibrate calibration.jsonl --target-scores new.jsonl --out policy.json
     """
-    from recap.claims import load_graph
-    from recap.cli.console import notice, print_json
-    from recap.errors import RecapError
-    from recap.policy import calibrate_table, labelled_rows, policy_json, rank_on, save_policy
+    options = opt.pick(locals(), "out coverage mode first level")
+    from recap.policy import labelled_rows, policy_json
     from recap.statistics import accuracy, hallucination_fpr
-    from recap.table import read_table
 
-    if first is not None and mode != "staged":
-        raise RecapError("--first belongs to --mode staged")
-    relations = load_graph(graph)
-    rows = read_table(table, relations)
-    target = None if target_scores is None else read_table(target_scores, relations)
-    policy = calibrate_table(rows, coverage, mode=mode, level=level, first_stage=0.6 if first is None else first)
-    if target is not None:
-        policy = rank_on(policy, target)
-    save_policy(policy, out)
+    relations = recap.load_graph(graph)
+    rows = recap.read_table(table, relations)
+    target = None if target_scores is None else recap.read_table(target_scores, relations)
+    policy = recap.calibrate(rows, **options, target_scores=target)
     ranked = policy.ranked_on
     if target is not None and ranked is not None and ranked.rows < len(target):
         notice(f"{len(target) - ranked.rows} of {len(target)} target rows cannot be scored and were left out")

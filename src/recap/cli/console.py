@@ -1,16 +1,20 @@
-"""What commands print: notices and progress on stderr, results on stdout or whole into a file."""
+"""What commands print: notices on stderr, results on stdout or whole into a file. And the models they load."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from recap.files import atomic_write
+
+if TYPE_CHECKING:
+    from recap.models import LikelihoodModel
 
 
 def notice(message: str) -> None:
@@ -31,23 +35,29 @@ def print_json(document: Any) -> None:
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def write_lines(records: Iterable[dict[str, Any]], out: Path | None) -> int:
-    """One JSON object per line, on stdout or atomically into a file. Returns how many."""
-    lines = [_line(record) for record in records]
+def write_lines(records: Iterable[dict[str, Any]], out: Path | None) -> None:
+    """One JSON object per line, on stdout or atomically into a file."""
+    lines = [json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records]
     if out is None:
         sys.stdout.writelines(lines)
         sys.stdout.flush()
     else:
         with atomic_write(out) as stream:
             stream.writelines(line.encode() for line in lines)
-    return len(lines)
-
-
-def _line(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def split_names(named: list[str] | None, more: list[str]) -> list[str] | None:
     """Names given as `--risk a --risk b`, `--risk a,b` or `--risk a b`, without repeats; None if there are none."""
     names = [name.strip() for text in [*(named or []), *more] for name in text.split(",") if name.strip()]
     return list(dict.fromkeys(names)) or None
+
+
+def load_model(name: str, **options: Any) -> LikelihoodModel:
+    """A model for a command, here or in a worker: what there is to say goes to stderr, and transformers stays quiet."""
+    # Read when transformers is imported, which has not happened yet.
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if not sys.stderr.isatty():
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    from recap.models.load import load_model as load
+
+    return load(name, **({"say": notice} | options))

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from recap.cli.options import DatasetName, GraphFile, Json, command_group
+import recap
+from recap.cli import options as opt
+from recap.cli.console import name_some, notice, print_json
+from recap.progress import running_steps
 
-app = command_group("The benchmarks: what they are, their counts, and how to get them.")
+app = opt.command_group("The benchmarks: what they are, their counts, and how to get them.")
 
 
 @app.command("list")
-def list_datasets(json: Json = False) -> None:
+def list_datasets(json: opt.Json = False) -> None:
     """List the benchmarks that can be read, with their files and licences. `recap data fetch` gets them.
 
     \b
     Example: recap data list
     """
-    from recap.cli.console import print_json
     from recap.datasets import DATASETS
     from recap.world.benchmarks import BENCHMARKS
 
@@ -43,12 +43,10 @@ def list_datasets(json: Json = False) -> None:
 
 @app.command("stats")
 def stats(
-    dataset: DatasetName,
-    root: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder with the official files.", show_default=False)
-    ] = None,
-    graph: GraphFile = None,
-    json: Json = False,
+    dataset: opt.DatasetName,
+    root: opt.Root = None,
+    graph: opt.GraphFile = None,
+    json: opt.Json = False,
 ) -> None:
     """Count a benchmark's statements by family and relation, and what probing them costs.
 
@@ -58,38 +56,26 @@ def stats(
     \b
     Example: recap data stats vsr --root data/vsr
     """
-    from recap.claims import load_graph
-    from recap.cli.console import name_some, print_json
     from recap.datasets import dataset_stats, load_dataset
 
-    relations = load_graph(graph)
+    relations = recap.load_graph(graph)
     loaded = load_dataset(dataset, root, relations)
     found = dataset_stats(loaded, relations)
     name_some(loaded.unread, "rows without a spatial relation", most=5)
     if json:
         print_json(found)
-        return
-    _show(found)
+    else:
+        _show(found)
 
 
 @app.command("fetch")
 def fetch(
-    dataset: Annotated[str, typer.Argument(metavar="DATASET", help="vsr, whatsup or gsr.", show_default=False)],
-    root: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder to fill.", show_default="data/DATASET")
-    ] = None,
+    dataset: Annotated[str, opt.argument("DATASET", "vsr, whatsup or gsr.")],
+    root: Annotated[Path | None, opt.option("DIR", "Folder to fill.", "data/DATASET")] = None,
     no_images: Annotated[bool, typer.Option("--no-images", help="Only the annotations.")] = False,
-    limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Only the first N pictures.", show_default=False)
-    ] = None,
+    limit: Annotated[int | None, opt.option("N", "Only the first N pictures.", min=1)] = None,
     mirror: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            envvar="RECAP_MIRROR",
-            help="Take every file from URL/DATASET/… instead.",
-            show_default=False,
-        ),
+        str | None, opt.option("URL", "Take every file from URL/DATASET/… instead.", envvar="RECAP_MIRROR")
     ] = None,
 ) -> None:
     """Fetch a benchmark from its official places, checked, into the layout that the other commands read.
@@ -101,20 +87,17 @@ def fetch(
     \b
     Example: recap data fetch vsr --root data/vsr
     """
-    from recap.cli.console import name_some, notice
     from recap.datasets.fetch import fetch_dataset
-    from recap.errors import RecapError
 
-    with _bars() as progress:
-        got = fetch_dataset(
-            dataset, root, images=not no_images, limit=limit, mirror=mirror, say=notice, progress=progress
-        )
+    options = opt.pick(locals(), "root limit mirror")
+    with running_steps() as progress:
+        got = fetch_dataset(dataset, **options, images=not no_images, say=notice, progress=progress)
     if got.shared:
         notice(f"{len(got.shared)} images that another benchmark shows too are left out (shared_images.txt)")
     name_some(got.failed, "pictures")
     typer.echo(f"{got.root}: {len(got.items):,} statements, {got.pictures:,} pictures")
     if got.failed:
-        raise RecapError(f"{len(got.failed):,} pictures could not be fetched; the same command tries those again")
+        raise recap.RecapError(f"{len(got.failed):,} pictures could not be fetched; the same command tries those again")
 
 
 def _show(found: dict[str, Any]) -> None:
@@ -130,21 +113,3 @@ def _show(found: dict[str, Any]) -> None:
     for title, key in (("calls", "calls_per_statement"), ("planned", "planned_calls_per_statement")):
         told = ", ".join(f"{name} {calls:.2f}" for name, calls in found[key].items())
         typer.echo(f"{title:<10} {told} per statement" + ("  (as the paper counts)" if title == "calls" else ""))
-
-
-@contextlib.contextmanager
-def _bars() -> Generator[Callable[[str, int, int], None]]:
-    """One progress bar at a time, a new one for each new label."""
-    from recap.progress import progress
-
-    with contextlib.ExitStack() as stack:
-        shown: dict[str, Callable[[int], None]] = {}
-
-        def tell(label: str, done: int, of: int) -> None:
-            if label not in shown:
-                stack.close()
-                shown.clear()
-                shown[label] = stack.enter_context(progress(label, of))
-            shown[label](done)
-
-        yield tell

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recap.cli.options import StoreFile
+import recap
+from recap.cli import options as opt
+from recap.cli.console import load_model, notice
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,11 +21,9 @@ COLUMNS = {"coverage": "coverage", "acc": "accuracy", "hfpr": "H-FPR", "hall_auc
 
 
 def run(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="DIR", help="Where the page, tables and policies go.")
-    ] = Path("recap-demo"),
+    out: Annotated[Path, opt.output("DIR", "Where the page, tables and policies go.")] = Path("recap-demo"),
     groups: Annotated[int, typer.Option(help="Choice groups of four statements, of 820.")] = 300,
-    store: StoreFile = None,
+    store: opt.StoreFile = None,
 ) -> None:
     """Probe two small models that come with the package, calibrate, measure what was held out, audit six pictures.
 
@@ -36,11 +36,7 @@ def run(
     from rich.console import Console
     from rich.markup import escape
 
-    from recap.cli.console import notice
-    from recap.cli.loading import load_model
-    from recap.world.demo import demo
-
-    made = demo(out, groups=groups, store=store, say=notice, load=load_model)
+    made = recap.demo(out, groups=groups, store=store, say=notice, load=load_model)
     console = Console(highlight=False)
     for part in made.models:
         _print_model(console, part)
@@ -88,5 +84,5 @@ def _print_audit(console: Console, example: Example) -> None:
     verdict = example.verdict
     colour = "green" if verdict.accepted else "red"
     asked = f'{example.model}: {escape(verdict.question)} "{verdict.answer}"'
-    console.print(f"{asked} [bold {colour}]{example.verdict.word}[/], {example.rightly}")
+    console.print(f"{asked} [bold {colour}]{verdict.word}[/], {example.rightly}")
     console.print(f"  {escape(verdict.reason)}")

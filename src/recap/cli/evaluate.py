@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recap.cli.options import Coverage, GraphFile, Json, Level, Risks, Table
+import recap
+from recap.cli import options as opt
+from recap.cli.console import notice, print_json, split_names
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
 
-    from recap.evaluation import Evaluation, Measured
-    from recap.table import MarginTable
+    from recap.evaluation import Measured
 
 GATED = ("recap-img", "recap-selector")
 _SHOWN = {
@@ -29,20 +30,15 @@ _SHOWN = {
 
 def run(
     context: typer.Context,
-    table: Table,
+    table: opt.Table,
     splits: Annotated[int, typer.Option(help="How many calibration splits, seeds 0, 1, ….")] = 20,
-    coverage: Coverage = 0.8,
-    risk: Risks = None,
-    family: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only this relation family.", show_default="all families")
-    ] = None,
-    level: Level = 0.95,
-    graph: GraphFile = None,
-    json: Json = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Also write a report there, with every table and figure."),
-    ] = None,
+    coverage: opt.Coverage = 0.8,
+    risk: opt.Risks = None,
+    family: Annotated[str | None, opt.option("NAME", "Only this relation family.", "all families")] = None,
+    level: opt.Level = 0.95,
+    graph: opt.GraphFile = None,
+    json: opt.Json = False,
+    out: Annotated[Path | None, opt.output("DIR", "Also write a report there, with every table and figure.")] = None,
 ) -> None:
     """Evaluate every risk that the table allows, and deployed RECAP, over held-out splits.
 
@@ -52,25 +48,19 @@ def run(
     \b
     Example: recap evaluate table.jsonl --splits 20 --json
     """
-    from functools import partial
-
-    from recap.cli.console import notice, print_json, split_names
-    from recap.evaluation import evaluate
-    from recap.table import read_table
-
-    rows = read_table(table, graph)
+    options = opt.pick(locals(), "splits coverage level")
+    rows = recap.read_table(table, graph)
     if family is not None:
         rows = rows.of_family(family)
     names = split_names(risk, context.args)
-    measure = partial(evaluate, rows, splits=splits, coverage=coverage, level=level)
-    result = measure(risks=names)
+    result = recap.evaluate(rows, risks=names, **options)
     if out is not None:
         _write(result, out)
         if result.skipped:
             notice(f"{out}: figures without a report, which needs every split")
         else:
             # The report is about everything that the table allows; only what is printed is about the risks named.
-            page = _report(rows, result if names is None else measure(), table, out)
+            page = _report(rows, result if names is None else recap.evaluate(rows, **options), table, out)
             notice(f"report: {page}")
     for note in result.notes:
         notice(note)
@@ -82,7 +72,7 @@ def run(
         _show(result)
 
 
-def _write(result: Evaluation, out: Path) -> None:
+def _write(result: recap.Evaluation, out: Path) -> None:
     """evaluation.json, and every split's figures in a table that a spreadsheet opens."""
     import csv
     import io
@@ -104,7 +94,7 @@ def _write(result: Evaluation, out: Path) -> None:
     write_text(out / "evaluation.json", json.dumps(result.to_json(), indent=2, allow_nan=False) + "\n")
 
 
-def _report(rows: MarginTable, result: Evaluation, source: Path, out: Path) -> Path:
+def _report(rows: recap.MarginTable, result: recap.Evaluation, source: Path, out: Path) -> Path:
     """Every experiment of the paper that one table allows, as `recap reproduce` writes them."""
     from recap.paper.own_table import EXPERIMENTS_OF_A_TABLE, table_report
     from recap.progress import progress
@@ -117,7 +107,7 @@ def _report(rows: MarginTable, result: Evaluation, source: Path, out: Path) -> P
     return write_report(report, out)
 
 
-def _show(result: Evaluation) -> None:
+def _show(result: recap.Evaluation) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -159,7 +149,7 @@ def _risks(title: str, risks: dict[str, Measured], wide: bool) -> Grid:
     return grid
 
 
-def _gains(result: Evaluation) -> Grid:
+def _gains(result: recap.Evaluation) -> Grid:
     metrics = ("acc", "hfpr", "err_auc", "hall_auc")
     grid = _grid("Gain over confidence, pooled, paired clustered 95 % intervals (+ is better)", "mode", metrics)
     for mode in GATED:

@@ -1,4 +1,4 @@
-"""`recap graph`: the relation graph, checking one's own, and learning one from choice groups."""
+"""`recap graph` and `recap parse`: the relation graph, one's own or learned, and the claims that are read with it."""
 
 from __future__ import annotations
 
@@ -7,38 +7,64 @@ from typing import Annotated
 
 import typer
 
-from recap.cli.options import GraphFile, Json, Table, command_group
+import recap
+from recap.cli import options as opt
+from recap.cli.console import print_json
 
-app = command_group("The relation graph: show it, check your own, or learn more of it.")
+app = opt.command_group("The relation graph: show it, check your own, or learn more of it.")
+
+
+def parse(
+    text: Annotated[str, opt.argument("TEXT", "A question or statement.")],
+    graph: opt.GraphFile = None,
+    json: opt.Json = False,
+) -> None:
+    """Show the claim that a question or statement makes, its canonical form, and its probes.
+
+    \b
+    Example: recap parse "Is the mug to the right of the laptop?"
+    """
+    relations = recap.load_graph(graph)
+    claim = relations.parse(text)
+    said = claim.statement
+    asked = " ".join(text.split()) if said.is_question else None
+    questions = recap.plan_probes(claim, "img", graph=relations, asked=asked).questions()
+    family = relations.family_of(said.relation)
+    if json:
+        stated = {name: getattr(said, name) for name in ("subject", "relation", "phrase", "object")}
+        audited = {name: getattr(claim, name) for name in ("swapped", "contradictions", "supports")}
+        print_json(stated | {"family": family, "claim": claim.relation} | audited | {"questions": questions})
+        return
+    typer.echo(f"statement      {said.subject} {said.relation} {said.object}   ({family})")
+    if said.phrase.replace(" ", "_") != said.relation:
+        typer.echo(f'words          "{said.phrase}" is read as {said.relation}')
+    if claim.relation is None:
+        typer.echo("claim          outside the relation graph: only confidence can audit it")
+    else:
+        swapped = "   (roles swapped)" if claim.swapped else ""
+        typer.echo(f"claim          {claim.subject} {claim.relation} {claim.object}{swapped}")
+        typer.echo(f"contradictions {', '.join(claim.contradictions) or '–'}")
+        typer.echo("supports       " + (", ".join(f"{name} (β = {w:g})" for name, w in claim.supports.items()) or "–"))
+    for name, sentence in questions.items():
+        typer.echo(f"  {name:<12} {sentence}")
 
 
 @app.command("show")
-def show(graph: GraphFile = None, json: Json = False) -> None:
+def show(graph: opt.GraphFile = None, json: opt.Json = False) -> None:
     """Show claims with their contradictions and supports.
 
     \b
     Example: recap graph show
     """
-    from recap.claims import load_graph
-    from recap.cli.console import print_json
-
-    found = load_graph(graph)
+    found = recap.load_graph(graph)
     if json:
-        print_json(
-            {
-                "hash": found.hash,
-                "relations": {
-                    name: {
-                        "family": node.family,
-                        "claim": found.canonical(name)[0],
-                        "swapped": found.canonical(name)[1],
-                        "contradictions": list(node.contradictions),
-                        "supports": node.supports,
-                    }
-                    for name, node in found.relations.items()
-                },
-            }
-        )
+        shown = {
+            name: {"family": node.family}
+            | dict(zip(("claim", "swapped"), found.canonical(name), strict=True))
+            | {"contradictions": node.contradictions, "supports": node.supports}
+            for name, node in found.relations.items()
+        }
+        print_json({"hash": found.hash, "relations": shown})
         return
     width = max(16, *(len(", ".join(node.contradictions)) for node in found.relations.values())) + 2
     typer.echo(f"{'relation':<14}{'family':<14}{'audited as':<22}{'contradictions':<{width}}supports")
@@ -53,35 +79,33 @@ def show(graph: GraphFile = None, json: Json = False) -> None:
 
 @app.command("check")
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A graph file (TOML).", show_default=False)],
+    file: Annotated[Path, opt.argument("FILE", "A graph file (TOML).")],
 ) -> None:
     """Check a graph file of your own; every problem is named with its line. Exit code 2 if there are any.
 
     \b
     Example: recap graph check mygraph.toml
     """
-    from recap.claims import check_graph, load_graph
+    from recap.claims import check_graph
 
     problems = check_graph(file)
     for problem in problems:
         typer.echo(f"{file}:{problem.line}: {problem.what}", err=True)
     if problems:
         raise typer.Exit(2)
-    found = load_graph(file)
+    found = recap.load_graph(file)
     claims = [name for name in found.relations if not found.canonical(name)[1]]
     typer.echo(f"{file}: {len(found.relations)} relations, {len(claims)} claims, no problems; {found.hash}")
 
 
 @app.command("learn")
 def learn(
-    table: Table,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="GRAPH", help="Graph file to write (TOML).", show_default=False)
-    ],
+    table: opt.Table,
+    out: Annotated[Path, opt.output("GRAPH", "Graph file to write (TOML).")],
     share: Annotated[float, typer.Option(help="Share of its comparisons that an edge must win.")] = 0.55,
     least: Annotated[int, typer.Option(help="Comparisons that an edge needs.")] = 10,
-    graph: GraphFile = None,
-    json: Json = False,
+    graph: opt.GraphFile = None,
+    json: opt.Json = False,
 ) -> None:
     """Learn contradictions from the labelled choice groups of TABLE, and write a graph file that has them.
 
@@ -94,29 +118,18 @@ def learn(
     """
     from dataclasses import asdict
 
-    from recap.cli.console import print_json
     from recap.evaluation.learned_graph import learn_graph
     from recap.files import write_text
-    from recap.table import read_table
 
-    found = learn_graph(read_table(table, graph), share, least)
+    found = learn_graph(recap.read_table(table, graph), share, least)
     write_text(out, found.text)
     kept = [edge for edge in found.edges if edge.retained]
     outside = sum(not edge.manual for edge in kept)
     if json:
-        print_json(
-            {
-                "groups": found.groups,
-                "share": share,
-                "least": least,
-                "retained": len(kept),
-                "outside": outside,
-                "added": found.added,
-                "own_claims": list(found.own_claims),
-                "hash": found.graph.hash,
-                "edges": [asdict(edge) | {"fate": found.fates[edge.pair]} for edge in found.edges],
-            }
-        )
+        edges = [asdict(edge) | {"fate": found.fates[edge.pair]} for edge in found.edges]
+        rule = {"groups": found.groups, "share": share, "least": least}
+        counts = {"retained": len(kept), "outside": outside, "added": found.added}
+        print_json(rule | counts | {"own_claims": found.own_claims, "hash": found.graph.hash, "edges": edges})
         return
     width = max(len(f"{edge.source} → {edge.target}") for edge in found.edges) + 2
     typer.echo(f"{'edge':<{width}}{'won':>6}{'of':>6}{'share':>8}{'gap':>8}")

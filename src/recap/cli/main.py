@@ -12,22 +12,7 @@ from typing import Annotated, Any
 import typer
 
 import recap
-from recap.cli import (
-    audit,
-    bench,
-    calibrate,
-    data,
-    decide,
-    demo,
-    evaluate,
-    graph,
-    parse,
-    probe,
-    reproduce,
-    score,
-    serve,
-    table,
-)
+from recap.cli import audit, bench, calibrate, data, demo, evaluate, graph, probe, reproduce, serve, table
 from recap.cli.console import notice
 from recap.errors import RecapError, RecapWarning, reason
 
@@ -46,11 +31,11 @@ NAMES = {"allow_extra_args": True}
 
 app.command("demo")(demo.run)
 app.command("audit")(audit.run)
-app.command("parse")(parse.run)
+app.command("parse")(graph.parse)
 app.command("probe")(probe.run)
-app.command("score", context_settings=NAMES)(score.run)
+app.command("score", context_settings=NAMES)(table.score)
 app.command("calibrate")(calibrate.run)
-app.command("decide")(decide.run)
+app.command("decide")(table.decide)
 app.command("evaluate", context_settings=NAMES)(evaluate.run)
 app.command("reproduce", context_settings=NAMES)(reproduce.run)
 app.command("bench")(bench.run)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+LOADING = "dtype device attention plain compiled server timeout patience template"
+"""the options with which a model is loaded"""
 
 
 def command_group(about: str) -> typer.Typer:
@@ -20,82 +24,49 @@ def command_group(about: str) -> typer.Typer:
     return app
 
 
-DatasetName = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATASET", help="vsr, whatsup, gsr, world:whatsup, …, or a .jsonl file.", show_default=False
-    ),
-]
-Risks = Annotated[
-    list[str] | None,
-    typer.Option("--risk", "-r", metavar="NAME...", help="Risks by name.", show_default="all the table allows"),
-]
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help="Margin table (.jsonl or .parquet).", show_default=False)]
-GraphFile = Annotated[
-    Path | None, typer.Option("--graph", metavar="FILE", help="Your own relation graph.", show_default="the paper's")
-]
+def argument(metavar: str, about: str) -> Any:
+    """A required argument."""
+    return typer.Argument(metavar=metavar, help=about, show_default=False)
+
+
+def option(metavar: str, about: str, default: str | bool = True, names: str = "", **more: Any) -> Any:
+    """An option with a value. `default` says in words what holds without it; `names` are others than its own."""
+    return typer.Option(*names.split(), metavar=metavar, help=about, show_default=default, **more)
+
+
+def output(metavar: str, about: str, default: str | bool = True) -> Any:
+    """The option that says where results go."""
+    return option(metavar, about, default, "--out -o")
+
+
+def pick(values: Mapping[str, Any], names: str) -> dict[str, Any]:
+    """The options of these names, out of a command's `locals()`."""
+    return {name: values[name] for name in names.split() if name in values}
+
+
+DatasetName = Annotated[str, argument("DATASET", "vsr, whatsup, gsr, world:whatsup, …, or a .jsonl file.")]
+Risks = Annotated[list[str] | None, option("NAME...", "Risks by name.", "all the table allows", "--risk -r")]
+Table = Annotated[Path, argument("TABLE", "Margin table (.jsonl or .parquet).")]
+LinesFile = Annotated[Path | None, output("FILE", "Write there.", "stdout")]
+GraphFile = Annotated[Path | None, option("FILE", "Your own relation graph.", "the paper's")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
-Force = Annotated[bool, typer.Option("--force", help="Use a policy of another graph or model all the same.")]
-Level = Annotated[float, typer.Option("--level", help="Joint confidence level of the gate's two bounds.")]
+Level = Annotated[float, typer.Option(help="Joint confidence level of the gate's two bounds.")]
 Coverage = Annotated[float, typer.Option("--coverage", "-c", help="Share of answers to accept.")]
-Model = Annotated[
-    str,
-    typer.Option(
-        "--model", "-m", metavar="MODEL", help="A folder, a hub name, or http://host:port/v1#name.", show_default=False
-    ),
+_MODEL = "A folder, a hub name, or http://host:port/v1#name."
+Model = Annotated[str, option("MODEL", _MODEL, names="--model -m")]
+ModelOrDefault = Annotated[str | None, option("MODEL", _MODEL, "world:aligned", "--model -m")]
+PolicyFile = Annotated[
+    Path | None, option("FILE", "Policy file.", "the one shipped with a world: model", "--policy -p")
 ]
 Dtype = Annotated[str | None, typer.Option(help="float32, bfloat16 or float16.", show_default="bfloat16 on a GPU")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ….", show_default="a GPU if there is one")]
 Attention = Annotated[str | None, typer.Option(help="Attention implementation of transformers.", show_default="sdpa")]
 Plain = Annotated[bool, typer.Option("--plain", help="Score every question by itself, without the token tree.")]
-StoreFile = Annotated[
-    Path | None, typer.Option("--store", metavar="FILE", help="Keep every margin there, and look it up first.")
-]
-EngineName = Annotated[str, typer.Option("--engine", help="local, or ray for many workers.")]
-Address = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDR", help="Ray cluster: auto or HOST:6379.", show_default="one of its own, on this machine"
-    ),
-]
-Workers = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Ray workers, a model on each.", show_default="one per GPU, or 1")
-]
-GpusPerWorker = Annotated[
-    float | None,
-    typer.Option(metavar="G", min=0, help="GPUs of a Ray worker; 0.5 puts two on one.", show_default="1 if there are"),
-]
-Server = Annotated[
-    str | None,
-    typer.Option("--server", metavar="KIND", help="Served: vllm, sglang or llama.cpp.", show_default="found out"),
-]
-Concurrency = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Served: requests under way at once.", show_default="32")
-]
-Timeout = Annotated[
-    float | None, typer.Option(metavar="S", help="Served: seconds a request may take.", show_default="120")
-]
-Patience = Annotated[
-    float | None,
-    typer.Option(metavar="S", help="Served: seconds to wait for a server that is gone.", show_default="60"),
-]
-ChatTemplate = Annotated[
-    str | None,
-    typer.Option("--template", metavar="PATH", help="Served by SGLang: the checkpoint's folder, for its template."),
-]
-Speaker = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        "-m",
-        metavar="MODEL",
-        help="A folder, a hub name, or http://host:port/v1#name.",
-        show_default="world:aligned",
-    ),
-]
-PolicyFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--policy", "-p", metavar="FILE", help="Policy file.", show_default="the one shipped with a world: model"
-    ),
-]
+Compiled = Annotated[bool, typer.Option("--compile", help="Fuse the layers: slower to start, faster on a GPU.")]
+Root = Annotated[Path | None, option("DIR", "Folder with the official files.")]
+StoreFile = Annotated[Path | None, option("FILE", "Keep every margin there, and look it up first.")]
+Server = Annotated[str | None, option("KIND", "Served: vllm, sglang or llama.cpp.", "found out")]
+Concurrency = Annotated[int | None, option("N", "Served: requests under way at once.", "32", min=1)]
+Timeout = Annotated[float | None, option("S", "Served: seconds a request may take.", "120")]
+Patience = Annotated[float | None, option("S", "Served: seconds to wait for a server that is gone.", "60")]
+ChatTemplate = Annotated[str | None, option("PATH", "Served by SGLang: the checkpoint's folder, for its template.")]

@@ -7,34 +7,15 @@ from typing import Annotated
 
 import typer
 
-from recap.cli.options import (
-    Address,
-    Attention,
-    ChatTemplate,
-    Concurrency,
-    DatasetName,
-    Device,
-    Dtype,
-    EngineName,
-    GpusPerWorker,
-    GraphFile,
-    Json,
-    Model,
-    Patience,
-    Plain,
-    Server,
-    StoreFile,
-    Timeout,
-    Workers,
-)
+import recap
+from recap.cli import options as opt
+from recap.cli.console import load_model, name_some, print_json
 
 
 def run(
-    dataset: DatasetName,
-    model: Model,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="TABLE", help="Margin table to write.", show_default=False)
-    ],
+    dataset: opt.DatasetName,
+    model: opt.Model,
+    out: Annotated[Path, opt.output("TABLE", "Margin table to write.")],
     probes: Annotated[str, typer.Option(help="img, cal, full, diagnostic or all.")] = "img",
     wrapper: Annotated[
         str, typer.Option(help="Words around every question: plain, image, careful or visible.")
@@ -43,31 +24,30 @@ def run(
         str,
         typer.Option(help="How statements are asked: in their relation's words, or verbatim, in their own phrase."),
     ] = "relation",
-    root: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder with the official files.")] = None,
-    images: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder with the pictures.", show_default="--root, or the file's own"),
+    root: opt.Root = None,
+    images: Annotated[Path | None, opt.option("DIR", "Folder with the pictures.", "--root, or the file's own")] = None,
+    store: opt.StoreFile = None,
+    limit: Annotated[int | None, opt.option("N", "Only the first N statements.")] = None,
+    plain: opt.Plain = False,
+    compiled: opt.Compiled = False,
+    dtype: opt.Dtype = None,
+    device: opt.Device = None,
+    attention: opt.Attention = None,
+    graph: opt.GraphFile = None,
+    server: opt.Server = None,
+    concurrency: opt.Concurrency = None,
+    timeout: opt.Timeout = None,
+    patience: opt.Patience = None,
+    template: opt.ChatTemplate = None,
+    engine: Annotated[str, typer.Option(help="local, or ray for many workers.")] = "local",
+    address: Annotated[
+        str | None, opt.option("ADDR", "Ray cluster: auto or HOST:6379.", "one of its own, on this machine")
     ] = None,
-    store: StoreFile = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="Only the first N statements.")] = None,
-    plain: Plain = False,
-    compiled: Annotated[
-        bool, typer.Option("--compile", help="Fuse the layers: slower to start, faster on a GPU.")
-    ] = False,
-    dtype: Dtype = None,
-    device: Device = None,
-    attention: Attention = None,
-    graph: GraphFile = None,
-    server: Server = None,
-    concurrency: Concurrency = None,
-    timeout: Timeout = None,
-    patience: Patience = None,
-    template: ChatTemplate = None,
-    engine: EngineName = "local",
-    address: Address = None,
-    workers: Workers = None,
-    gpus_per_worker: GpusPerWorker = None,
-    json: Json = False,
+    workers: Annotated[int | None, opt.option("N", "Ray workers, a model on each.", "one per GPU, or 1", min=1)] = None,
+    gpus_per_worker: Annotated[
+        float | None, opt.option("G", "GPUs of a Ray worker; 0.5 puts two on one.", "1 if there are", min=0)
+    ] = None,
+    json: opt.Json = False,
 ) -> None:
     """Ask a model every probe of a dataset and write the margin table.
 
@@ -81,16 +61,11 @@ def run(
              recap probe mine.jsonl --model http://localhost:8000/v1#qwen --store margins.db --out mine-margins.jsonl
     """
     options = {name: value for name, value in locals().items() if name != "json"}  # all of them are the function's own
-    from recap.cli.console import name_some, print_json
-    from recap.cli.loading import load_model
-    from recap.datasets.probing import probe
-    from recap.errors import RecapError
-
-    found = probe(**options, load=load_model)
+    found = recap.probe(**options, load=load_model)
     name_some(found.unread, "rows that cannot be read")
     name_some(list(found.failed_images.values()), "pictures that cannot be shown")
     if not found.rows:
-        raise RecapError(f"{dataset}: none of its statements could be probed")
+        raise recap.RecapError(f"{dataset}: none of its statements could be probed")
     if json:
         print_json(found.to_json())
     else:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from recap.cli.options import Attention, Device, Dtype, Json, Plain
+import recap
+from recap.cli import options as opt
+from recap.cli.console import load_model, notice, print_json, split_names
 
 if TYPE_CHECKING:
     from recap.paper.experiments import Experiment
@@ -18,42 +20,27 @@ def run(
     context: typer.Context,
     suite: Annotated[str, typer.Option(help="world (in the box) or paper (your GPU, your data).")] = "world",
     only: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--only", metavar="NAME...", help="Experiments by name or by the paper's label.", show_default="all"
-        ),
+        list[str] | None, opt.option("NAME...", "Experiments by name or by the paper's label.", "all")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="A part of the benchmarks: wider intervals.")] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where the report goes.")] = Path(
-        "recap-report"
-    ),
-    store: Annotated[
-        Path | None,
-        typer.Option("--store", metavar="FILE", help="Keep every margin there.", show_default="DIR/margins.db"),
-    ] = None,
+    out: Annotated[Path, opt.output("DIR", "Where the report goes.")] = Path("recap-report"),
+    store: Annotated[Path | None, opt.option("FILE", "Keep every margin there.", "DIR/margins.db")] = None,
     data: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Suite paper: holds vsr, whatsup and gsr, as recap data fetch lays them."),
+        Path | None, opt.option("DIR", "Suite paper: holds vsr, whatsup and gsr, as recap data fetch lays them.")
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="KEY=NAME",
-            help="Load a model of the suite from elsewhere: qwen3-vl-8b=/models/qwen.",
-            show_default=False,
+        opt.option(
+            "KEY=NAME", "Load a model of the suite from elsewhere: qwen3-vl-8b=/models/qwen.", names="--model -m"
         ),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
-    plain: Plain = False,
-    compiled: Annotated[
-        bool, typer.Option("--compile", help="Fuse the layers: slower to start, faster on a GPU.")
-    ] = False,
-    dtype: Dtype = None,
-    device: Device = None,
-    attention: Attention = None,
-    json: Json = False,
+    plain: opt.Plain = False,
+    compiled: opt.Compiled = False,
+    dtype: opt.Dtype = None,
+    device: opt.Device = None,
+    attention: opt.Attention = None,
+    json: opt.Json = False,
 ) -> None:
     """Regenerate the paper's whole evaluation: one page, and every table and figure beside it.
 
@@ -66,32 +53,16 @@ def run(
              recap reproduce --only main-results mechanism
              recap reproduce --suite paper --data data --model qwen3-vl-8b=Qwen/Qwen3-VL-8B-Instruct
     """
+    options = opt.pick(locals(), f"suite quick out store data {opt.LOADING}")
     from dataclasses import asdict
 
-    from recap.cli.console import notice, print_json, split_names
-    from recap.cli.loading import load_model
-    from recap.paper.reproduce import chosen, reproduce
+    from recap.paper.reproduce import chosen
 
     names = split_names(only, context.args)
     if list_:
         _list(chosen(names), json)
         return
-    done = reproduce(
-        suite,
-        only=names,
-        quick=quick,
-        out=out,
-        store=store,
-        data=data,
-        models=_models(model or []),
-        say=notice,
-        load=load_model,
-        plain=plain,
-        compiled=compiled,
-        dtype=dtype,
-        device=device,
-        attention=attention,
-    )
+    done = recap.reproduce(**options, only=names, models=_models(model or []), say=notice, load=load_model)
     if json:
         print_json(asdict(done) | {"report": str(done.report)})
         return
@@ -109,24 +80,19 @@ def run(
 
 def _models(options: list[str]) -> dict[str, str]:
     """`--model KEY=NAME` as a mapping."""
-    from recap.errors import RecapError
-
     names: dict[str, str] = {}
     for text in options:
         key, _, names[key] = text.partition("=")
         if not names[key]:
-            raise RecapError(f"--model {text}: say where from, as {key}=FOLDER or {key}=HUB/NAME")
+            raise recap.RecapError(f"--model {text}: say where from, as {key}=FOLDER or {key}=HUB/NAME")
     return names
 
 
 def _list(experiments: Sequence[Experiment], json: bool) -> None:
     """What there is, with the paper's labels."""
-    from recap.cli.console import print_json
-
     if json:
-        print_json(
-            [{"name": e.name, "title": e.title, "question": e.question, "labels": list(e.labels)} for e in experiments]
-        )
+        fields = ("name", "title", "question", "labels")
+        print_json([{field: getattr(each, field) for field in fields} for each in experiments])
         return
     for each in experiments:
         typer.echo(f"{each.name:<26}{each.title}")

@@ -6,12 +6,15 @@ from typing import Annotated
 
 import typer
 
-from recap.cli.options import Attention, Device, Dtype, GraphFile, Plain, PolicyFile, Speaker
+import recap
+from recap.cli import options as opt
+from recap.cli.console import load_model, notice
+from recap.schemes import DEFAULT_MODEL
 
 
 def run(
-    model: Speaker = None,
-    policy: PolicyFile = None,
+    model: opt.ModelOrDefault = None,
+    policy: opt.PolicyFile = None,
     host: Annotated[str, typer.Option(help="Address to listen on. Beyond loopback a token is required.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8765,
     no_token: Annotated[
@@ -19,36 +22,26 @@ def run(
     ] = False,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Another name this server may be called by, as behind a proxy; may be repeated."
-        ),
+        opt.option("NAME", "Another name this server may be called by, as behind a proxy; may be repeated."),
     ] = None,
-    gather: Annotated[
-        int, typer.Option(metavar="N", help="How many audits may share a turn of the model.", min=1, max=1024)
-    ] = 64,
+    gather: Annotated[int, opt.option("N", "How many audits may share a turn of the model.", min=1, max=1024)] = 64,
     upstream: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Guard: pass chat completions on to this server, and audit its answers."),
+        str | None, opt.option("URL", "Guard: pass chat completions on to this server, and audit its answers.")
     ] = None,
     on_reject: Annotated[
-        str | None,
-        typer.Option(metavar="WHAT", help="Guard: annotate or replace a rejected answer.", show_default="annotate"),
+        str | None, opt.option("WHAT", "Guard: annotate or replace a rejected answer.", "annotate")
     ] = None,
     reject_text: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Guard: what replaces it.", show_default="a sentence that says so"),
+        str | None, opt.option("TEXT", "Guard: what replaces it.", "a sentence that says so")
     ] = None,
     upstream_timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="S", help="Guard: seconds the upstream may be silent.", show_default="120", min=0.1, max=3600
-        ),
+        float | None, opt.option("S", "Guard: seconds the upstream may be silent.", "120", min=0.1, max=3600)
     ] = None,
-    plain: Plain = False,
-    dtype: Dtype = None,
-    device: Device = None,
-    attention: Attention = None,
-    graph: GraphFile = None,
+    plain: opt.Plain = False,
+    dtype: opt.Dtype = None,
+    device: opt.Device = None,
+    attention: opt.Attention = None,
+    graph: opt.GraphFile = None,
 ) -> None:
     """Serve audits over HTTP, with a page at /.
 
@@ -64,28 +57,16 @@ def run(
                -d '{"image": "world:whatsup/0032", "question": "Is the crate on the suitcase?"}'
              recap serve --model http://gpu:8000/v1 --policy policy.json --upstream http://gpu:8000/v1
     """
-    from recap.audit import Auditor
-    from recap.claims import load_graph
-    from recap.cli.console import notice
-    from recap.cli.loading import load_model
+    allow_host = allow_host or []
+    loading = opt.pick(locals(), opt.LOADING)
+    service = opt.pick(locals(), "no_token allow_host gather upstream on_reject reject_text upstream_timeout")
     from recap.models.load import default_policy
-    from recap.policy import load_policy
-    from recap.schemes import DEFAULT_MODEL
     from recap.server.run import serve, service_options
     from recap.server.service import Service
 
-    options = service_options(
-        host,
-        no_token=no_token,
-        allow_host=allow_host or (),
-        gather=gather,
-        upstream=upstream,
-        on_reject=on_reject,
-        reject_text=reject_text,
-        upstream_timeout=upstream_timeout,
-    )
+    options = service_options(host, **service)
     name = model or DEFAULT_MODEL
     chosen = policy or default_policy(name, graph)
-    frozen = None if chosen is None else load_policy(chosen)
-    loaded = load_model(name, dtype=dtype, device=device, attention=attention, plain=plain)
-    serve(Service(Auditor(loaded, frozen, load_graph(graph)), **options), host, port, notice)
+    frozen = None if chosen is None else recap.load_policy(chosen)
+    auditor = recap.Auditor(load_model(name, **loading), frozen, recap.load_graph(graph))
+    serve(Service(auditor, **options), host, port, notice)

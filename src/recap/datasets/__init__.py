@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from recap.claims import Graph
-from recap.datasets.benchmarks import load_gsr, load_vsr, load_whatsup
-from recap.datasets.item import Dataset, Item, Loaded
-from recap.datasets.reading import load_own
-from recap.datasets.shared import without_shared
+from recap.datasets.benchmarks import load_gsr, load_vsr, load_whatsup, without_shared
+from recap.datasets.reading import Loaded, load_own
 from recap.datasets.stats import dataset_stats
 from recap.errors import RecapError, did_you_mean
+from recap.probing.item import Item
 from recap.schemes import scheme_of
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A benchmark: what it is, which official files it is read from, and how."""
+
+    name: str
+    about: str
+    statements: int
+    files: tuple[str, ...]
+    licence: str
+    home: str
+    load: Callable[[Path], Loaded]
+
 
 DATASETS = {
     dataset.name: dataset

@@ -3,27 +3,32 @@
 VSR, random split: one caption per row with its relation field, true or false of a COCO image.
 What'sUp, controlled A and B: one photograph and four captions that differ in the relation; the first is true.
 GSR-Bench, COCO- and GQA-Spatial-Two: an image with a true caption and a false one.
+
+Images that two benchmarks share: a transfer is a transfer only if the target's pictures were not calibrated on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter
 
 from recap.claims import default_lexicon, parse
-from recap.datasets.item import Item, Loaded
-from recap.datasets.reading import find_file, validated_lines, validated_list
-from recap.datasets.shared import without_listed
+from recap.datasets.reading import Loaded, find_file, validated_lines, validated_list
 from recap.errors import RecapError, quoted
-from recap.files import locating
+from recap.files import locating, reading, write_text
+from recap.probing.item import Item
 
 VSR_LAYOUTS = ("random/test.jsonl", "test.jsonl", "splits/random/test.jsonl", "data/splits/random/test.jsonl")
 WHATSUP_PARTS = {"a": "controlled_images_dataset.json", "b": "controlled_clevr_dataset.json"}
 GSR_PARTS = {"coco": "coco_qa_two_obj.json", "gqa": "vg_qa_two_obj.json"}
 WITHOUT_IMAGES = "statements_without_images.jsonl"
+SHARED = "shared_images.txt"
+BARE = {"vsr": "coco/"}
+"""benchmarks that name their images without saying whose they are"""
 FRAME = "A photo of "
 """how GSR-Bench's official captions begin"""
 MACHINE_MADE = {
@@ -142,3 +147,35 @@ def _image_name(part: str, image_id: int | str) -> str:
     if not str(image_id).isdecimal():
         raise RecapError(f"{quoted(str(image_id))} is not a COCO image id")
     return f"coco/{int(image_id):012d}.jpg"
+
+
+def without_shared(items: Sequence[Item], others: Iterable[Item]) -> tuple[tuple[Item, ...], tuple[str, ...]]:
+    """The statements about images that the others do not show, and the names of the images they do."""
+    seen = {_identity(item.dataset, item.image) for item in others if item.image is not None}
+    named = {item.image: _identity(item.dataset, item.image) for item in items if item.image is not None}
+    removed = {image: identity for image, identity in named.items() if identity in seen}
+    return tuple(item for item in items if item.image not in removed), tuple(removed)
+
+
+def without_listed(items: Sequence[Item], root: Path) -> tuple[Item, ...]:
+    """The statements about images that the folder's `shared_images.txt`, if there is one, does not name."""
+    source = root / SHARED
+    if not source.is_file():
+        return tuple(items)
+    with reading(source, "list of shared images"):
+        lines = source.read_text("utf-8-sig").splitlines()
+    listed = {_identity("", line.strip()) for line in lines if line.strip() and not line.startswith("#")}
+    return tuple(item for item in items if item.image is None or _identity(item.dataset, item.image) not in listed)
+
+
+def write_shared(root: Path, images: Sequence[str], others: Sequence[str]) -> None:
+    """List the images that other benchmarks show too."""
+    header = f"# Images that {' or '.join(others)} shows too; their statements are left out when this folder is read.\n"
+    write_text(root / SHARED, header + "".join(f"{image}\n" for image in images))
+
+
+def _identity(dataset: str, image: str) -> str:
+    """Whose image it is and which, however it is written: COCO's numbers come with and without leading zeros."""
+    whole = BARE.get(dataset, "") + image
+    coco = re.fullmatch(r"coco/0*(\d+)\.jpe?g", whole)
+    return f"coco/{coco[1]}" if coco else whole

@@ -24,13 +24,8 @@ from recap.schemes import scheme_of
 from recap.store import Store
 from recap.table import MarginTable, Row, write_table
 
-WORDINGS = ("relation", "verbatim")
 Progress = Callable[[int, int], None]
 """told how many probes are done, and of how many"""
-
-
-def _unwatched(_done: int, _of: int) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -57,7 +52,7 @@ class Probing:
         return {
             "statements": len(self.rows),
             "unread": list(self.unread),
-            "probes": self.ran.computed + self.ran.found,
+            "probes": self.ran.done,
             "forwards": self.ran.forwards,
             "cache_hits": self.ran.found,
             "probes_per_second": round(self.ran.rate, 2),
@@ -68,7 +63,6 @@ class Probing:
 
     @property
     def table(self) -> MarginTable:
-        """The rows as a table."""
         return MarginTable(tuple(self.rows), self.graph, source=self.source)
 
 
@@ -101,7 +95,7 @@ def probe(
     """
     one_of(probes, PROBE_SETS, "a probe set")
     one_of(wrapper, ways("wrappers"), "a wrapper")
-    one_of(wording, WORDINGS, "a wording")
+    one_of(wording, ("relation", "verbatim"), "a wording")
     if isinstance(model, str):
         opened = open_engine(
             engine,
@@ -119,23 +113,14 @@ def probe(
     relations = graph if isinstance(graph, Graph) else load_graph(graph)
     loaded = load_dataset(str(dataset), root, relations)
     items = loaded.items[:limit]
+    folder = Path(images or root or Path(dataset).parent)
     check_pictures(items)
-    watched = running("probes") if progress is True else contextlib.nullcontext(progress or _unwatched)
+    watched = running("probes") if progress is True else contextlib.nullcontext(progress or (lambda _done, _of: None))
     # The store before the model: a wrong file should not cost its loading.
     with Store(store or ":memory:") as kept, opened as ready, watched as bar:
-        found = probe_items(
-            items,
-            ready,
-            kept,
-            probes=probes,
-            wrapper=wrapper,
-            wording=wording,
-            graph=relations,
-            folder=Path(images or root or Path(dataset).parent),
-            source=str(dataset),
-            progress=bar,
-        )
-        found = replace(found, unread=loaded.unread, wording=wording, scoring=ready.way)
+        asking = {"probes": probes, "wrapper": wrapper, "wording": wording, "source": str(dataset)}
+        found = probe_items(items, ready, kept, **asking, graph=relations, folder=folder, progress=bar)
+        found = replace(found, unread=loaded.unread, scoring=ready.way)
     if found.rows and out is not None:
         write_table(found.rows, out)
     return found
@@ -152,7 +137,7 @@ def probe_items(
     graph: Graph | None = None,
     folder: Path | None = None,
     source: str = "the dataset",
-    progress: Progress = _unwatched,
+    progress: Progress = lambda _done, _of: None,
 ) -> Probing:
     """Ask an engine every probe of these statements. Pictures are looked for in `folder`; what fails is set aside."""
     relations = graph or default_graph()
@@ -166,7 +151,8 @@ def probe_items(
     find = partial(locate, folder or Path())
     job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find)
     ran = engine.run(job, store, lambda done: progress(done, job.probes))
-    return Probing(rows_of(job, ran, str(engine.identity), relations), ran, relations, source)
+    rows = rows_of(job, ran, str(engine.identity), relations)
+    return Probing(rows, ran, relations, source, wording=wording)
 
 
 def _verbatim(item: Item, graph: Graph) -> Item:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from recap.claims import Graph, NoRelationError, default_graph, parse
-from recap.datasets.item import Item, Loaded
-from recap.errors import RecapError, misspelt, quoted
+from recap.errors import RecapError, quoted
 from recap.files import BOM, locating, read_lines, reading
-from recap.validation import explain
+from recap.probing.item import Item
+from recap.validation import explain, refuse_near_misses
 
 Model = TypeVar("Model", bound=BaseModel)
 T = TypeVar("T")
@@ -21,13 +22,19 @@ TEXTS = ("question", "statement", "caption")
 """the fields that may hold what is said about the picture; a row has one of them"""
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """A dataset's items, and the rows in which no relation was found."""
+
+    items: tuple[Item, ...]
+    unread: tuple[str, ...] = ()
+    """one line each: where, and why"""
+
+
 def _yes_or_no(value: Any) -> Any:
     """Labels as people write them: yes and no, true and false, 1 and 0, in any case, quoted or not."""
-    if isinstance(value, str | bool | int):
-        return {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}.get(
-            str(value).strip().lower(), value
-        )
-    return value
+    words = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
+    return words.get(str(value).strip().lower(), value) if isinstance(value, str | int) else value
 
 
 YesNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no)]
@@ -64,9 +71,8 @@ def find_file(root: Path, layouts: Sequence[str]) -> Path:
     for layout in layouts:
         if (root / layout).is_file():
             return root / layout
-    if not root.is_dir():
-        raise MissingFileError(f"{root}: no such folder; --root names the folder with the official files")
-    raise MissingFileError(f"{root}: holds no {layouts[0]}; --root names the folder with the official files")
+    what = f"holds no {layouts[0]}" if root.is_dir() else "no such folder"
+    raise MissingFileError(f"{root}: {what}; --root names the folder with the official files")
 
 
 def validated_lines(source: Path, model: type[Model]) -> Iterator[tuple[int, Model]]:
@@ -104,9 +110,7 @@ def load_own(source: Path, graph: Graph | None = None) -> Loaded:
     seen: dict[str, int] = {}
     for place, row in validated_lines(source, _OwnRow):
         with locating(source, place):
-            for extra in row.model_extra or {}:
-                if meant := misspelt(extra, _OwnRow.model_fields):
-                    raise RecapError(f'"{extra}" is not a field; did you mean "{meant}"?')
+            refuse_near_misses(row)
             name, text = row.id or f"{source.stem}-{place}", row.text
             if name in seen:
                 raise RecapError(f"id {quoted(name)} is a duplicate of line {seen[name]}")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from recap.claims import Graph, default_graph
-from recap.datasets.item import Item, Loaded
+from recap.datasets.reading import Loaded
 from recap.probes import PROBE_SETS, diagnostic_probes, merge_by_image, plan_probes, planned_calls, printed_calls
+from recap.probing.item import Item
 
 
 def dataset_stats(loaded: Loaded, graph: Graph | None = None) -> dict[str, Any]:
@@ -17,21 +18,14 @@ def dataset_stats(loaded: Loaded, graph: Graph | None = None) -> dict[str, Any]:
     `relations`, `images`, `true`, probes and calls speak of the covered statements, as the paper's counts do.
     """
     graph = graph or default_graph()
-    claims = [graph.claim(item.statement) for item in loaded.items]
-    pairs = [(item, claim) for item, claim in zip(loaded.items, claims, strict=True) if claim.covered]
-    covered = [item for item, _ in pairs]
-    covered_claims = [claim for _, claim in pairs]
-    merged = {
-        name: sum(
-            map(
-                len,
-                merge_by_image(
-                    [plan_probes(c, name, graph=graph) for c in covered_claims], _pictures(covered)
-                ).values(),
-            )
-        )
-        for name in PROBE_SETS
-    }
+    covered = [item for item in loaded.items if item.statement.relation in graph]
+    claims = [graph.claim(item.statement) for item in covered]
+    # Statements whose image is unknown share nothing, except within their own group.
+    pictures = [item.image or f"unit {item.unit}" for item in covered]
+    merged: dict[str, int] = {}
+    for name in PROBE_SETS:
+        plans = [plan_probes(claim, name, graph=graph) for claim in claims]
+        merged[name] = sum(map(len, merge_by_image(plans, pictures).values()))
     return {
         "statements": len(loaded.items),
         "covered": len(covered),
@@ -43,9 +37,9 @@ def dataset_stats(loaded: Loaded, graph: Graph | None = None) -> dict[str, Any]:
         "unread": len(loaded.unread),
         "families": _counts([graph.family_of(item.statement.relation) for item in loaded.items]),
         "relations": _counts([item.statement.relation for item in covered]),
-        "probes": {"diagnostic": diagnostic_probes(covered_claims, graph), "distinct_per_image": merged},
-        "calls_per_statement": printed_calls(covered_claims, graph),
-        "planned_calls_per_statement": planned_calls(covered_claims, graph),
+        "probes": {"diagnostic": diagnostic_probes(claims, graph), "distinct_per_image": merged},
+        "calls_per_statement": printed_calls(claims, graph),
+        "planned_calls_per_statement": planned_calls(claims, graph),
     }
 
 
@@ -53,11 +47,6 @@ def _images(items: Sequence[Item]) -> int | None:
     """Distinct images; None where the files do not say which image a statement is about."""
     known = {item.image for item in items if item.image is not None}
     return len(known) if known or not items else None
-
-
-def _pictures(items: Sequence[Item]) -> list[str]:
-    # Statements whose image is unknown share nothing, except within their own group.
-    return [item.image or f"unit {item.unit}" for item in items]
 
 
 def _counts(names: Sequence[str]) -> dict[str, int]:

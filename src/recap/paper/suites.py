@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from recap.datasets import Item, load_dataset
-from recap.datasets.shared import without_shared
+from recap.datasets import Item, load_dataset, without_shared
 from recap.errors import one_of
 
 PRIMARY = ("vsr", "whatsup")

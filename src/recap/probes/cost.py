@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from recap.claims import Claim, Graph
 from recap.probes.plan import PROBE_SETS, plan_probes
@@ -21,10 +21,9 @@ def printed_calls(claims: Sequence[Claim], graph: Graph | None = None) -> dict[s
     Claim and contradictions are counted, and the direct question where it is another sentence; supports are counted
     only in `full`. What our plans really ask is `planned_calls`.
     """
-    covered = [claim for claim in claims if claim.covered]
-    pair = _mean([CALLS_PER_PROBE * (1 + len(claim.contradictions)) for claim in covered])
-    direct = _mean([0.0 if _direct_is_claim(claim, graph) else CALLS_PER_PROBE for claim in covered])
-    support = _mean([CALLS_PER_PROBE * len(claim.supports) for claim in covered])
+    pair = _mean_calls(claims, lambda claim: 1 + len(claim.contradictions))
+    direct = _mean_calls(claims, lambda claim: not _direct_is_claim(claim, graph))
+    support = _mean_calls(claims, lambda claim: len(claim.supports))
     return {
         "confidence": float(CALLS_PER_PROBE),
         "recap-img": pair + direct,
@@ -35,9 +34,8 @@ def printed_calls(claims: Sequence[Claim], graph: Graph | None = None) -> dict[s
 
 def planned_calls(claims: Sequence[Claim], graph: Graph | None = None) -> dict[str, float]:
     """Mean likelihood calls per covered statement of each probe set, when every statement is asked by itself."""
-    covered = [claim for claim in claims if claim.covered]
     return {
-        name: _mean([CALLS_PER_PROBE * len(plan_probes(claim, name, graph=graph).probes) for claim in covered])
+        name: _mean_calls(claims, lambda claim, name=name: len(plan_probes(claim, name, graph=graph).probes))
         for name in PROBE_SETS
     }
 
@@ -48,5 +46,6 @@ def _direct_is_claim(claim: Claim, graph: Graph | None) -> bool:
     return any(role.probe == direct for role in roles if role.kind == "claim")
 
 
-def _mean(values: Sequence[float]) -> float:
-    return float(sum(values) / len(values)) if values else 0.0
+def _mean_calls(claims: Sequence[Claim], probes: Callable[[Claim], int]) -> float:
+    calls = [CALLS_PER_PROBE * probes(claim) for claim in claims if claim.covered]
+    return sum(calls) / len(calls) if calls else 0.0

@@ -1,7 +1,7 @@
 """The margin table: public contract 1, read, checked and laid out in columns."""
 
 from recap.table.io import as_table, read_table, write_table
-from recap.table.row import CHANNELS, Direct, Row, row_from_fields, row_from_json
+from recap.table.row import CHANNELS, Direct, Row, row_from_fields
 from recap.table.table import Bools, Channel, Floats, MarginTable
 
 __all__ = [
@@ -15,6 +15,5 @@ __all__ = [
     "as_table",
     "read_table",
     "row_from_fields",
-    "row_from_json",
     "write_table",
 ]

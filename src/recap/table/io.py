@@ -13,7 +13,7 @@ from recap.claims import Graph, load_graph
 from recap.errors import RecapError, RecapWarning, one_of, quoted
 from recap.files import atomic_write, locating, read_lines, reading
 from recap.table.pairs import suspicious_relations, to_canonical_pair
-from recap.table.row import Row, row_from_fields, row_from_json
+from recap.table.row import Row, row_from_fields
 from recap.table.table import MarginTable
 
 PAIRS = ("canonical", "asked")
@@ -33,7 +33,7 @@ def read_table(path: str | Path, graph: str | Path | Graph | None = None, *, pai
     parquet = source.suffix.lower() == ".parquet"
     for place, fields in _parquet_rows(source) if parquet else read_lines(source, "table"):
         with locating(source, place):
-            row = row_from_json(fields, graph) if isinstance(fields, bytes) else row_from_fields(fields, graph)
+            row = row_from_fields(fields, graph)
             if row.id in seen:
                 raise RecapError(f"id {quoted(row.id)} is a duplicate of line {seen[row.id]}")
             rows.append(to_canonical_pair(row, graph) if pair == "asked" else row)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, ValidationError
 
 from recap.claims import Graph
-from recap.errors import RecapError, did_you_mean, misspelt, quoted
-from recap.validation import explain
+from recap.errors import RecapError, did_you_mean, quoted
+from recap.validation import explain, refuse_near_misses
 
 CHANNELS = ("image", "text", "degraded", "flipped")
 LARGEST = 1e9
@@ -21,7 +20,7 @@ Margin = Annotated[FiniteFloat, Field(ge=-LARGEST, le=LARGEST)]
 
 
 class _Part(BaseModel):
-    # A table from elsewhere may carry columns of its own; a near miss of one of ours is an error, see `_near_misses`.
+    # A table from elsewhere may carry columns of its own; a near miss of one of ours is an error.
     model_config = ConfigDict(extra="allow", strict=True, frozen=True)
 
 
@@ -66,24 +65,17 @@ class Row(_Part):
         return (self.margins.get(channel) or {}).get(relation)
 
 
-def row_from_json(line: bytes, graph: Graph) -> Row:
-    """A row from one line of JSON. Raises a RecapError that names the field (the caller adds file and line)."""
-    return _checked(lambda: Row.model_validate_json(line), graph)
+def row_from_fields(fields: bytes | dict[str, Any], graph: Graph) -> Row:
+    """A row from one line of JSON or a mapping, its unit and claim filled in, if it makes sense beside the graph.
 
-
-def row_from_fields(fields: dict[str, Any], graph: Graph) -> Row:
-    """The same from a mapping (a Parquet row, or a program's own)."""
-    return _checked(lambda: Row.model_validate(fields), graph)
-
-
-def _checked(validated: Callable[[], Row], graph: Graph) -> Row:
-    """The row with its unit and claim filled in, if it makes sense beside the graph."""
+    Raises a RecapError that names the field (the caller adds file and line).
+    """
     try:
-        row = validated()
+        row = Row.model_validate_json(fields) if isinstance(fields, bytes) else Row.model_validate(fields)
     except ValidationError as error:
         raise RecapError(explain(error)) from None
-    _near_misses(row, Row.model_fields, "")
-    _near_misses(row.direct, Direct.model_fields, "direct.")
+    refuse_near_misses(row)
+    refuse_near_misses(row.direct, "direct.")
     if row.answer is None and row.direct.image is None:
         raise RecapError(f"{quoted(row.id)}: direct.image is missing, and no answer is given in its place")
     known = graph.relations.keys() | graph.lexicon.families.keys()
@@ -126,10 +118,3 @@ def _canonical(row: Row, graph: Graph) -> tuple[str | None, bool]:
             f"{'with' if swapped else 'without'} swapping the objects"
         )
     return claim, swapped
-
-
-def _near_misses(part: _Part, fields: Iterable[str], prefix: str) -> None:
-    for name in part.model_extra or {}:
-        meant = misspelt(name, fields)
-        if meant:
-            raise RecapError(f'"{prefix}{name}" is not a field; did you mean "{meant}"?')

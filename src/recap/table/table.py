@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -30,7 +30,6 @@ class Channel:
     """β_s, 0 where there is no edge"""
 
     def where(self, rows: NDArray[np.intp]) -> Channel:
-        """The chosen rows."""
         return Channel(**{name: column[rows] for name, column in vars(self).items()})
 
 
@@ -60,7 +59,6 @@ class MarginTable:
         return MarginTable(tuple(self.rows[i] for i in chosen), self.graph, self.source, places, channels, directs)
 
     def of_family(self, family: str) -> MarginTable:
-        """The rows of one relation family."""
         keep = np.array(self.families) == family
         if not keep.any():
             one_of(family, sorted(set(self.families)), f"a family of {self.source}")
@@ -113,17 +111,14 @@ class MarginTable:
     def direct(self, name: str) -> Floats:
         """One margin of the direct question, (n,): image, text, ca_bidirectional or ca_combined."""
         if name not in self._directs:
-            self._directs[name] = _column(self.rows, lambda row: getattr(row.direct, name))
+            self._directs[name] = np.array([getattr(row.direct, name) for row in self.rows], dtype=float)
         return self._directs[name]
 
     @property
     def paraphrases(self) -> Floats:
         """Margins of the paraphrased direct question, (n, P)."""
         if "paraphrases" not in self._directs:
-            found = [row.direct.paraphrases or [] for row in self.rows]
-            width = max((len(values) for values in found), default=0)
-            padded = [[*values, *[np.nan] * (width - len(values))] for values in found]
-            self._directs["paraphrases"] = np.array(padded, dtype=float).reshape(len(self), width)
+            self._directs["paraphrases"] = _padded([row.direct.paraphrases or [] for row in self.rows])
         return self._directs["paraphrases"]
 
     def channel(self, name: str) -> Channel:
@@ -132,22 +127,22 @@ class MarginTable:
             return self._channels[name]
         against = [self.graph.contradictions(row.claim) if row.claim else () for row in self.rows]
         backing = [self.graph.supports(row.claim) if row.claim else {} for row in self.rows]
-        n, k, s = len(self), max(map(len, against), default=0), max(map(len, backing), default=0)
-        contradictions, edges = np.full((n, k), np.nan), np.zeros((n, k), dtype=bool)
-        supports, weights = np.full((n, s), np.nan), np.zeros((n, s))
-        claim = _column(self.rows, lambda row: row.margin(name, row.claim) if row.claim else None)
-        for i, row in enumerate(self.rows):
-            for j, relation in enumerate(against[i]):
-                contradictions[i, j], edges[i, j] = _number(row.margin(name, relation)), True
-            for j, (relation, weight) in enumerate(backing[i].items()):
-                supports[i, j], weights[i, j] = _number(row.margin(name, relation)), weight
-        self._channels[name] = Channel(claim, contradictions, edges, supports, weights)
+
+        def measured(relations: Iterable[Iterable[str]]) -> Floats:
+            pairs = zip(self.rows, relations, strict=True)
+            return _padded([[row.margin(name, each) for each in some] for row, some in pairs])
+
+        self._channels[name] = Channel(
+            claim=np.array([row.margin(name, row.claim or "") for row in self.rows], dtype=float),
+            contradictions=measured(against),
+            contradiction_edges=_padded([[True] * len(some) for some in against], False).astype(bool),
+            supports=measured(backing),
+            support_weights=_padded([list(weights.values()) for weights in backing], 0.0),
+        )
         return self._channels[name]
 
 
-def _column(rows: Sequence[Row], get: Callable[[Row], float | None]) -> Floats:
-    return np.array([_number(get(row)) for row in rows], dtype=float)
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value
+def _padded(rows: Sequence[Sequence[float | None]], fill: float = np.nan) -> Floats:
+    """Rows of different lengths as (n, longest), filled up at their ends. None becomes NaN."""
+    width = max(map(len, rows), default=0)
+    return np.array([[*row, *[fill] * (width - len(row))] for row in rows], dtype=float).reshape(len(rows), width)

@@ -6,7 +6,7 @@ from PIL.Image import Image
 
 import recap
 from recap.claims import Statement, default_lexicon
-from recap.datasets.item import Item, Loaded
+from recap.datasets import Item, Loaded
 from recap.errors import RecapError, did_you_mean
 from recap.world.benchmarks import BENCHMARKS, Benchmark, benchmark
 from recap.world.bundled import PREFIX, checkpoint_folder, policy_file, unknown_things

@@ -5,29 +5,33 @@ Digests are kept in `checksums.txt`, in the format of `sha256sum`: trusted at fi
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import re
-from collections.abc import Callable, Sequence
+import tarfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from urllib.parse import quote
 
 import httpx
 
 from recap.datasets.fetch.download import NotServedError, download
 from recap.datasets.fetch.sources import File, OfficialSource, Pictures
-from recap.datasets.fetch.unpack import BadArchiveError, unpack
 from recap.errors import RecapError, reason
-from recap.files import reading, write_text
+from recap.files import atomic_write, make_folder, reading, write_text
 
 THREADS = 8
 HOPELESS = 2 * THREADS
 """failures, and no success: the place is out of reach, and a thousand more attempts would not help"""
-
-
 CHECKSUMS = "checksums.txt"
+
+
+class BadArchiveError(RecapError):
+    """An archive that is broken, or that tries to write where it should not."""
 
 
 def silent(*_told: object) -> None:
@@ -57,7 +61,6 @@ class Folder:
             self.say(f"{self.name}, {line}")
 
     def fetch_annotations(self) -> None:
-        """All annotation files."""
         for file in self.source.files:
             self._keep(file)
 
@@ -69,12 +72,11 @@ class Folder:
 
     def fetch_pictures(self, images: Sequence[str]) -> list[str]:
         """Every picture from where it lies. Returns one line for each that could not be had."""
-        by_place: dict[int, list[str]] = {}
+        by_place: dict[Pictures, list[str]] = {}
         for image in images:
-            by_place.setdefault(self.source.pictures.index(self.source.pictures_of(image)), []).append(image)
+            by_place.setdefault(self.source.pictures_of(image), []).append(image)
         failed: list[str] = []
-        for place in sorted(by_place, key=lambda place: self.source.pictures[place].archive is not None):
-            pictures, named = self.source.pictures[place], by_place[place]
+        for pictures, named in sorted(by_place.items(), key=lambda each: each[0].archive is not None):
             if pictures.archive is None:
                 failed += self._one_by_one([pictures.file(image) for image in named])
             else:
@@ -197,3 +199,36 @@ def read_checksums(root: Path) -> dict[str, str]:
             raise RecapError(f"{source}:{place}: not a line of sha256sum; put it right or delete the file")
         found[match[2]] = match[1]
     return found
+
+
+def unpack(archive: Path, wanted: Mapping[str, Path], progress: Callable[[int], None] = lambda _done: None) -> set[str]:
+    """Write the wanted members to their targets and return those that were found.
+
+    A member is known by the last parts of its name, and its bytes go to our target: nothing is ever written to where
+    a member's name leads. An archive in which one leads out of the folder is refused before anything is written.
+    """
+    depth = max((len(PurePosixPath(name).parts) for name in wanted), default=1)
+    found: set[str] = set()
+    try:
+        with tarfile.open(archive, "r:*") as members:
+            for member in members.getmembers():
+                if member.name.startswith("/") or ".." in PurePosixPath(member.name).parts:
+                    raise BadArchiveError(f'{archive}: its member "{member.name}" leads out of the folder')
+            for member in members.getmembers():
+                name = "/".join(PurePosixPath(member.name).parts[-depth:])
+                stream = members.extractfile(member) if name in wanted and member.isreg() else None
+                if stream is not None:
+                    _write(wanted[name], stream.read())
+                    found.add(name)
+                    progress(len(found))
+    except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise BadArchiveError(f"{archive}: not a whole archive: {str(error).lower()}") from None
+    except OSError as error:
+        raise RecapError(f"{archive}: cannot be unpacked: {reason(error)}") from None
+    return found
+
+
+def _write(target: Path, content: bytes) -> None:
+    make_folder(target.parent)
+    with atomic_write(target) as stream:
+        stream.write(content)

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from pydantic import BaseModel, ConfigDict
 
-from recap.errors import RecapError, did_you_mean, quoted
+from recap.errors import RecapError, one_of, quoted
 
 
 class _Frozen(BaseModel):
@@ -73,8 +73,5 @@ def load_sources() -> dict[str, OfficialSource]:
 def source_of(name: str, known: Mapping[str, OfficialSource] | None = None) -> OfficialSource:
     """A benchmark's source by name."""
     known = known or load_sources()
-    if name not in known:
-        raise RecapError(
-            f"{quoted(name)} is not a benchmark that can be fetched{did_you_mean(name, known)} ({', '.join(known)})"
-        )
+    one_of(name, known, "a benchmark that can be fetched")
     return known[name]
