@@ -17,7 +17,7 @@ from recap.models.load import load_model
 from recap.models.local import LocalModel
 from recap.models.prompt import Prompted
 from recap.models.remote import is_remote
-from recap.models.remote.metrics import PrefixCache, prefix_cache
+from recap.models.remote.vllm import PrefixCache, prefix_cache
 from recap.probing import Item, ProbeRun, plan_job, run_job
 from recap.store import Store
 

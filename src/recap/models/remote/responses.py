@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from recap.errors import did_you_mean
 from recap.models.remote.client import Client
-from recap.models.remote.contract import InvalidReplyError
+from recap.models.remote.contract import TransientError
 
 FLOOR = -9999.0
 """what vLLM writes for a token that cannot come at all"""
@@ -68,12 +68,12 @@ def logprobs_of(pairs: Iterable[tuple[int, float]], asked: Sequence[int]) -> dic
     given = dict(pairs)
     for token in asked:
         if token not in given:
-            raise InvalidReplyError(f"the log-probability of token {token} was asked for and did not come")
+            raise TransientError(f"the log-probability of token {token} was asked for and did not come")
     logprobs = {token: given[token] for token in asked}
     if not all(math.isfinite(value) and value > FLOOR for value in logprobs.values()):
-        raise InvalidReplyError("a log-probability is not a number, or the server forbids the answer's tokens")
+        raise TransientError("a log-probability is not a number, or the server forbids the answer's tokens")
     if max(logprobs.values()) > ROUNDING or sum(map(math.exp, logprobs.values())) > 1 + ROUNDING:
-        raise InvalidReplyError(
+        raise TransientError(
             "these are not log-probabilities: the server must give them raw (vLLM: --logprobs-mode raw_logprobs)"
         )
     return logprobs
