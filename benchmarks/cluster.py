@@ -220,8 +220,7 @@ def silent_job(batches: int) -> ProbingJob:
 
 def through_ray(batches: int, workers: int) -> None:
     """Batches that cost nothing to answer, through real workers and into a store on disk."""
-    from recap.probing.cluster.engine import RayEngine
-    from recap.probing.cluster.session import session
+    from recap.probing.cluster.engine import RayEngine, session
 
     job, times, busy = silent_job(batches), list[float](), list[float]()
 

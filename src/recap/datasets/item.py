@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from recap.probing.item import Item
+from recap.probing import Item
 
 
 @dataclass(frozen=True)

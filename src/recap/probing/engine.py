@@ -6,14 +6,12 @@ import contextlib
 from collections.abc import Callable, Generator
 from typing import Protocol
 
-from recap.errors import RecapError, did_you_mean
+from recap.errors import RecapError, one_of
 from recap.images import image_stamp, open_image
 from recap.models import Identity, LikelihoodModel
 from recap.probing.job import ProbingJob
 from recap.probing.run import ProbeRun, run_job
 from recap.store import Store
-
-ENGINES = ("local", "ray")
 
 
 class Engine(Protocol):
@@ -62,8 +60,7 @@ def open_engine(
 
     `served` says that the model is behind an address, so that its workers need no GPU.
     """
-    if engine not in ENGINES:
-        raise RecapError(f'"{engine}" is not an engine{did_you_mean(engine, ENGINES)} ({", ".join(ENGINES)})')
+    one_of(engine, ("local", "ray"), "an engine")
     if engine == "local" and (address, workers, gpus) != (None, None, None):
         raise RecapError("--address, --workers and --gpus-per-worker belong to --engine ray")
 
@@ -72,8 +69,7 @@ def open_engine(
         if engine == "local":
             yield LocalEngine(load())
             return
-        from recap.probing.cluster.engine import RayEngine
-        from recap.probing.cluster.session import session
+        from recap.probing.cluster.engine import RayEngine, session
 
         with session(address, workers, 0.0 if served and gpus is None else gpus) as pool:
             yield RayEngine(load, pool, say)

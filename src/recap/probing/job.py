@@ -9,12 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from recap.claims import Graph, default_graph
+from recap.claims import Graph, Statement, default_graph
 from recap.probes import Plan, Probe, View, merge_by_image, plan_probes
-from recap.probing.item import Item
 
 TEXT_QUESTIONS = 16
 """questions without a picture that share a tree"""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A statement about an image and, if that is known, whether it is true; in its dataset's canonical order."""
+
+    id: str
+    dataset: str
+    """empty where the statement comes from none"""
+    unit: str
+    """what is resampled and split whole: a choice group where there is one, else the image"""
+    image: str | None
+    statement: Statement
+    label: str | None
+    """yes, no, or None where the truth is unknown"""
+    question: str | None = None
+    """the direct question in the asker's own words; None asks the relation's template"""
+    answer: str | None = None
+    """a frozen answer to audit, if the data brings one"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +45,6 @@ class Entry:
 
     @property
     def probes(self) -> tuple[Probe, ...]:
-        """The probes that these questions are."""
         return tuple(Probe(question, self.view) for question in self.questions)
 
 

@@ -12,8 +12,7 @@ from recap.claims import Graph
 from recap.models.contract import LikelihoodModel
 from recap.probes import Plan, Probe, View
 from recap.probing.batch import Batch, BatchResult, Lookup, Open, PreparedBatch, Preparer, Stamp
-from recap.probing.item import Item
-from recap.probing.job import ProbingJob
+from recap.probing.job import Item, ProbingJob
 from recap.store import Store
 from recap.table import Row, row_from_fields
 
@@ -37,7 +36,6 @@ class ProbeRun:
 
     @property
     def done(self) -> int:
-        """Probes answered so far."""
         return self.computed + self.found
 
     @property
@@ -134,7 +132,7 @@ def _row(item: Item, plan: Plan, image: str, margins: Margins, model: str, graph
             direct[role.kind] = margin
         else:
             channels.setdefault(role.probe.view.value, {})[role.relation or ""] = margin
-    fields: dict[str, Any] = {
+    fields = {
         "id": item.id,
         "dataset": item.dataset or None,
         "unit": item.unit,

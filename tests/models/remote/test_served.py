@@ -82,7 +82,7 @@ def test_what_both_answers_begin_with_is_not_asked_about() -> None:
     with serving(Server()) as server:
         model = RemoteModel.load(server.address, answers=(" the mug", " the ball"), **QUICK)
         assert [len(signs) for _, signs in model.answers.steps] == [2]
-        assert model.answers.steps[0].prefix.strip() == "the"
+        assert model.answers.steps[0][0].strip() == "the"
 
 
 def test_a_picture_is_sent_once_and_named_afterwards() -> None:

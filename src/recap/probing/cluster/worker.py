@@ -84,11 +84,9 @@ class Worker:
             self._loaded = self._failed(error)
 
     def info(self) -> WorkerInfo | WorkerError:
-        """Which model this worker has loaded."""
         return self._loaded if isinstance(self._loaded, WorkerError) else self._loaded[1]
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
-        """The model's own estimate of tokens."""
         return 0 if isinstance(self._loaded, WorkerError) else self._loaded[0].size(image, questions)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
