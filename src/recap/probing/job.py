@@ -88,23 +88,17 @@ def plan_job(
     )
     images = tuple(locate(item.image or "") for item in items)
     merged = merge_by_image(plans, images)
-    entries = [*_with_pictures(merged), *_without(merged)]
+    entries = [
+        Entry(image, view, questions)
+        for image, asked in merged.items()
+        for view in (View.IMAGE, View.DEGRADED, View.FLIPPED)
+        if (questions := tuple(probe.question for probe in asked if probe.view is view))
+    ]
+    # A question without its picture is the same whatever the picture was: each is asked once in the whole job.
+    texts = list(dict.fromkeys(p.question for asked in merged.values() for p in asked if p.view is View.TEXT))
+    for start in range(0, len(texts), TEXT_QUESTIONS):
+        entries.append(Entry(None, View.TEXT, tuple(texts[start : start + TEXT_QUESTIONS])))
     return ProbingJob(tuple(items), plans, images, tuple(_batches(entries, size, budget)))
-
-
-def _with_pictures(merged: dict[str, tuple[Probe, ...]]) -> Iterator[Entry]:
-    for image, probes in merged.items():
-        for view in (View.IMAGE, View.DEGRADED, View.FLIPPED):
-            questions = tuple(probe.question for probe in probes if probe.view is view)
-            if questions:
-                yield Entry(image, view, questions)
-
-
-def _without(merged: dict[str, tuple[Probe, ...]]) -> Iterator[Entry]:
-    """A question without its picture is the same whatever the picture was: each is asked once in the whole job."""
-    questions = list(dict.fromkeys(p.question for probes in merged.values() for p in probes if p.view is View.TEXT))
-    for start in range(0, len(questions), TEXT_QUESTIONS):
-        yield Entry(None, View.TEXT, tuple(questions[start : start + TEXT_QUESTIONS]))
 
 
 def _batches(entries: Sequence[Entry], size: Size, budget: int) -> Iterator[tuple[Entry, ...]]:

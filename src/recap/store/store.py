@@ -47,7 +47,11 @@ class Store:
             self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             for setting in SETTINGS:
                 self._db.execute(f"PRAGMA {setting}")
-            self._check_and_create()
+            mark = int(self._db.execute("PRAGMA application_id").fetchone()[0])
+            tables = int(self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
+            if mark != APPLICATION and tables:
+                raise RecapError(f"{self.path}: this is a database, but not a margin store")
+            self._db.executescript(f"PRAGMA application_id = {APPLICATION};{SCHEMA}")
         except sqlite3.Error as error:
             raise RecapError(f"{self.path}: cannot open the store: {error}") from None
 
@@ -118,13 +122,6 @@ class Store:
     def _query(self, query: str, value: str) -> tuple[Any, ...] | None:
         with self._lock:
             return self._db.execute(query, (value,)).fetchone()
-
-    def _check_and_create(self) -> None:
-        mark = int(self._db.execute("PRAGMA application_id").fetchone()[0])
-        tables = int(self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
-        if mark != APPLICATION and tables:
-            raise RecapError(f"{self.path}: this is a database, but not a margin store")
-        self._db.executescript(f"PRAGMA application_id = {APPLICATION};{SCHEMA}")
 
 
 def pixels_digest(image: Image) -> str:

@@ -141,8 +141,17 @@ class Client:
             # Written out only now: requests that wait for a connection hold no copy of their picture.
             content = None if body is None else json.dumps(body, ensure_ascii=False).encode()
             self.sent += 1
-            async with asyncio.timeout(self.options.timeout):
-                status, headers, text = await self._exchange(http, path, content, tag)
+            request: dict[str, Any] = {
+                "content": content,
+                "headers": {"X-Request-Id": tag} | ({"Content-Type": "application/json"} if content else {}),
+                "extensions": {"trace": self._count_connection},
+            }
+            method, url, text = "POST" if content else "GET", self.address.root + path, bytearray()
+            async with asyncio.timeout(self.options.timeout), http.stream(method, url, **request) as reply:
+                async for chunk in reply.aiter_bytes():
+                    text += chunk
+                    if len(text) > MOST_BYTES:
+                        raise self.refusal(f"the answer to {path} does not end")
             self.last_reply = time.monotonic()
         except TimeoutError:
             why = f"no answer within {self.options.timeout:g} s (--timeout)"
@@ -153,37 +162,24 @@ class Client:
             raise self.refusal("this is not an address: expected http://host:port/v1") from None
         finally:
             self._pool.put_nowait(http)
-        if status != 200:
+        if reply.status_code != 200:
             words = text.decode("utf-8", "replace")
             clean = words.replace(self._key, "…") if self._key else words  # should a server repeat it
-            failure = status_error(status, headers, clean, path, keyed=self._key is not None, advice=self.advice)
+            keyed = self._key is not None
+            failure = status_error(reply.status_code, reply.headers, clean, path, keyed=keyed, advice=self.advice)
             raise failure if isinstance(failure, TransientError) else self.refusal(str(failure))
         try:
-            answer = json.loads(text)
+            answer: Any = json.loads(text)
         except ValueError:
             raise TransientError("an answer was not JSON") from None
         # vLLM puts a request's id into the answer. Once it did, an answer without is one to another request.
-        fields = cast(dict[str, Any], answer) if isinstance(answer, dict) else {}
-        if "id" in fields:
-            carried = tag in str(fields["id"])
+        document: object = answer
+        if isinstance(document, dict) and "id" in document:
+            carried = tag in str(cast(dict[str, Any], document)["id"])
             if self._tagged and not carried:
                 raise TransientError("an answer came that belongs to another request")
             self._tagged = self._tagged or carried
         return answer
-
-    async def _exchange(
-        self, http: httpx.AsyncClient, path: str, content: bytes | None, tag: str
-    ) -> tuple[int, httpx.Headers, bytes]:
-        method = "GET" if content is None else "POST"
-        headers = {"X-Request-Id": tag} | ({"Content-Type": "application/json"} if content else {})
-        url, trace = self.address.root + path, {"trace": self._count_connection}
-        async with http.stream(method, url, content=content, headers=headers, extensions=trace) as answer:
-            body = bytearray()
-            async for chunk in answer.aiter_bytes():
-                body += chunk
-                if len(body) > MOST_BYTES:
-                    raise self.refusal(f"the answer to {path} does not end")
-            return answer.status_code, answer.headers, bytes(body)
 
     async def _count_connection(self, event: str, _info: dict[str, Any]) -> None:
         self.connections += event == "connection.connect_tcp.complete"

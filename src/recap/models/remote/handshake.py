@@ -37,14 +37,6 @@ def encode(image: Image.Image) -> EncodedImage:
     return EncodedImage(base64.b64encode(png).decode(), f"recap-{hashlib.sha256(png).hexdigest()}")
 
 
-def _test_images() -> tuple[EncodedImage, EncodedImage]:
-    """Noise, and a black half beside a white one: nothing alike, of one size."""
-    noise = np.random.default_rng(0).integers(0, 256, (96, 96, 3), dtype=np.uint8)
-    halves = np.zeros((96, 96, 3), dtype=np.uint8)
-    halves[:, 48:] = 255
-    return encode(Image.fromarray(noise)), encode(Image.fromarray(halves))
-
-
 @dataclass(frozen=True)
 class HandshakeResult:
     """What a server answered at the start: what later replies are held against."""
@@ -64,7 +56,11 @@ class Handshake:
 
     def __init__(self, backend: Backend, prompt: ChatPrompt, answers: AnswerTokens) -> None:
         self.backend, self.prompt, self.answers = backend, prompt, answers
-        self.images = _test_images()
+        # Noise, and a black half beside a white one: nothing alike, of one size.
+        noise = np.random.default_rng(0).integers(0, 256, (96, 96, 3), dtype=np.uint8)
+        halves = np.zeros((96, 96, 3), dtype=np.uint8)
+        halves[:, 48:] = 255
+        self.images = encode(Image.fromarray(noise)), encode(Image.fromarray(halves))
 
     async def run(self, info: ServerInfo) -> HandshakeResult:
         """All checks, once."""

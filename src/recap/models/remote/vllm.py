@@ -36,7 +36,7 @@ class Vllm(Backend):
          "the server does not give log-probabilities of chosen tokens: vLLM 0.26 or later does, with --max-logprobs 2"),
         (r"model .*does not exist", "there is no model of that name: say which as http://host:port/v1#served-name"),
     )  # fmt: skip
-    _special: bool | None = None
+    _special = False
 
     @staticmethod
     async def detect(client: Client) -> bool:
@@ -52,18 +52,30 @@ class Vllm(Backend):
         return ServerInfo(version, model.id, model.root or model.id, model.max_model_len)
 
     async def chat_prompt(self, question: str) -> ChatPrompt:
-        """The server's own template and tokenizer; the text is trusted only if it gives the same ids again."""
+        """The server's own template and tokenizer; the text is trusted only if it gives the same ids again.
+
+        What the tokenizer begins a text with may be missing in the template: the released processor adds it then, and
+        chat requests to vLLM add nothing unless they are told to.
+        """
         messages = self._messages(Query(question))
-        special = await self._adds_special(messages)
-        ids = await self._tokenize(messages | {"add_special_tokens": special})
-        for text, added in ((await self._prompt_text(messages), special), (await self._detokenize(ids), False)):
-            if text is not None and await self.tokens(text, added) == ids:
-                return ChatPrompt(ids, text, added)
+        bare, full = await self.tokens("mug"), await self.tokens("mug", True)
+        self._special = lacks_special(bare, full, await self._tokenize(messages | {"add_special_tokens": False}))
+        ids = await self._tokenize(messages | {"add_special_tokens": self._special})
+        # What the template made, from servers new enough to say it.
+        body = messages | {"max_tokens": 1, "temperature": 0, "return_prompt_text": True}
+        made: Any = await self.client.call(CHAT, lambda answer: answer.get("prompt_text"), body)
+        read: str | None = None
+        with contextlib.suppress(RefusedError):
+            body = {"model": self.name, "tokens": ids}
+            read = await self.client.call("/detokenize", lambda answer: str(answer["prompt"]), body)
+        for text, special in ((made, self._special), (read, False)):
+            if isinstance(text, str) and await self.tokens(text, special) == ids:
+                return ChatPrompt(ids, text, special)
         return ChatPrompt(ids, None)
 
     async def continued(self, question: str, prefix: str) -> list[int]:
         messages = self._messages(Query(question, prefix=prefix))
-        return await self._tokenize(messages | {"add_special_tokens": bool(self._special)})
+        return await self._tokenize(messages | {"add_special_tokens": self._special})
 
     async def tokens(self, text: str, special: bool = False) -> list[int]:
         return await self._tokenize({"prompt": text, "add_special_tokens": special})
@@ -71,7 +83,7 @@ class Vllm(Backend):
     async def ask(self, query: Query) -> Reply:
         """One token of an answer, greedily; what counts are the log-probabilities beside it."""
         body = self._messages(query) | {
-            "add_special_tokens": bool(self._special),
+            "add_special_tokens": self._special,
             "max_tokens": 1,
             "temperature": 0,
             "logprobs": True,
@@ -93,16 +105,6 @@ class Vllm(Backend):
             body |= {"add_generation_prompt": False, "continue_final_message": True}
         return body
 
-    async def _adds_special(self, messages: dict[str, Any]) -> bool:
-        """Whether the template leaves out what the tokenizer begins a text with; the released processor adds it then.
-
-        Chat requests to vLLM add nothing unless they are told to.
-        """
-        if self._special is None:
-            bare, full = await self.tokens("mug"), await self.tokens("mug", True)
-            self._special = lacks_special(bare, full, await self._tokenize(messages | {"add_special_tokens": False}))
-        return self._special
-
     async def _tokenize(self, body: dict[str, Any]) -> list[int]:
         try:
             return (await self.client.call("/tokenize", Tokens.model_validate, {"model": self.name} | body)).tokens
@@ -112,18 +114,6 @@ class Vllm(Backend):
             raise self.client.refusal(
                 "/tokenize is not here, and without it the answers' tokens cannot be known: let it through beside /v1"
             ) from None
-
-    async def _detokenize(self, ids: list[int]) -> str | None:
-        body = {"model": self.name, "tokens": ids}
-        with contextlib.suppress(RefusedError):
-            return await self.client.call("/detokenize", lambda answer: str(answer["prompt"]), body)
-        return None
-
-    async def _prompt_text(self, messages: dict[str, Any]) -> str | None:
-        """What the template made, from servers new enough to say it."""
-        body = messages | {"max_tokens": 1, "temperature": 0, "return_prompt_text": True}
-        text = await self.client.call(CHAT, lambda answer: answer.get("prompt_text"), body)
-        return text if isinstance(text, str) else None
 
 
 class _Logprob(Document):

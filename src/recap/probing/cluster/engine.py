@@ -19,8 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from recap.errors import RecapError, reason
 from recap.images import image_stamp
@@ -46,17 +45,11 @@ AT_ONCE = 2
 FOREVER: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1}
 
 
-@dataclass(frozen=True)
-class WorkerPool:
-    """How many workers, and what each reserves."""
+class WorkerPool(NamedTuple):
+    """How many workers, and what Ray is asked for per worker: a GPU's share, or else a core."""
 
     workers: int
-    gpus: float
-
-    @property
-    def each(self) -> dict[str, Any]:
-        """What Ray is asked for per worker: a GPU's share, or else a core."""
-        return {"num_gpus": self.gpus} if self.gpus else {"num_cpus": 1}
+    each: dict[str, Any]
 
 
 class RayEngine:
@@ -69,7 +62,7 @@ class RayEngine:
         self._sizes: dict[tuple[tuple[int, int] | None, int], int] = {}
         # The first worker says which model it is, which every key in the store depends on, before anything is sent out.
         self._first: Any = ray.remote(Worker).options(**pool.each, **FOREVER).remote(load)
-        with _ray_errors("Ray cannot go on"):
+        with _ray_errors():
             info: WorkerInfo | WorkerError = ray.get(self._first.info.remote())
         if isinstance(info, WorkerError):
             raise RecapError(info.message)
@@ -85,7 +78,7 @@ class RayEngine:
 
         key = (image, questions)
         if key not in self._sizes:
-            with _ray_errors("Ray cannot go on"):
+            with _ray_errors():
                 self._sizes[key] = int(ray.get(self._first.size.remote(*key)))
         return self._sizes[key]
 
@@ -127,7 +120,7 @@ class RayEngine:
         blocks = ray.data.from_items(work, override_num_blocks=len(work))
         worker: Any = Worker  # Ray makes one on each place of the pool
         results = blocks.map(worker, fn_constructor_args=(self.load,), compute=strategy, **self.pool.each)
-        with _ray_errors("Ray cannot go on"):
+        with _ray_errors():
             for row in results.iter_rows():
                 yield int(row["number"]), self._checked(pickle.loads(row["result"]))
 
@@ -201,12 +194,12 @@ def _pool(workers: int | None, gpus: float | None) -> WorkerPool:
     there = ray.cluster_resources()
     cards = there.get("GPU", 0.0)
     share = gpus if gpus is not None else min(1.0, cards)
-    pool = WorkerPool(workers or (max(1, int(cards / share)) if share else 1), share)
+    count = workers or (max(1, int(cards / share)) if share else 1)
     have, each, kind = (cards, share, "GPU") if share else (there.get("CPU", 0.0), 1, "core")
-    if pool.workers * each > have:
+    if count * each > have:
         # Ray would wait for them for ever.
-        raise RecapError(f"{pool.workers} × {each:g} {kind} for the workers, but Ray has {have:g} in all")
-    return pool
+        raise RecapError(f"{count} × {each:g} {kind} for the workers, but Ray has {have:g} in all")
+    return WorkerPool(count, {"num_gpus": share} if share else {"num_cpus": 1})
 
 
 @contextlib.contextmanager
@@ -224,7 +217,7 @@ def _quiet_stderr() -> Generator[None]:
 
 
 @contextlib.contextmanager
-def _ray_errors(what: str) -> Generator[None]:
+def _ray_errors(what: str = "Ray cannot go on") -> Generator[None]:
     """What Ray raises, not its own kinds alone, as the first line of it: there may be pages."""
     try:
         yield
