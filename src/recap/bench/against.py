@@ -62,12 +62,10 @@ class UnsharedModel:
         return questions * self.local.size(image, 1)
 
     def prepare(self, requests: Sequence[Request]) -> Prompted:
-        """Each question beside its own copy of the picture."""
         alone = [Request(request.image, (question,)) for request in requests for question in request.questions]
         return self.local.prompter.together(alone)
 
     def margins(self, requests: Sequence[Request], prepared: Prompted | None = None) -> list[list[float]]:
-        """One forward for the batch."""
         self.forwards += 1
         rows = iter(self.local.scorer.tree(prepared or self.prepare(requests)))
         return [[next(rows)[0] for _ in request.questions] for request in requests]

@@ -27,7 +27,6 @@ from recap.models.tree import build_tree
 from recap.probes import merge, plan_probes, printed_calls
 
 T = TypeVar("T")
-
 THINGS = (
     "mug", "book", "plant", "lamp", "bottle", "hat", "bowl", "clock", "candle", "phone", "plate", "basket", "scarf",
     "kettle", "pillow", "remote",
@@ -44,6 +43,7 @@ def whatsup_work(shape: Shape, images: int) -> tuple[list[list[list[int]]], floa
     """
     graph = default_graph()
     words: dict[str, int] = {}
+    head = [*range(10, 10 + HEAD), *[IMAGE_TOKEN] * shape.image_tokens]
     prompts: list[list[list[int]]] = []
     claims: list[Claim] = []
     for i in range(images):
@@ -53,13 +53,10 @@ def whatsup_work(shape: Shape, images: int) -> tuple[list[list[list[int]]], floa
         here = [graph.claim(Statement(subject, r, obj, "", r, False)) for r in PARTS[i % 2]]
         claims += here
         probes = merge(plan_probes(claim, "img") for claim in here)
-        prompts.append([_tokens(probe.question, words, shape) for probe in probes])
+        questions = [probe.question.replace("?", " ?").split() for probe in probes]
+        ids = [[words.setdefault(word, 100 + len(words)) for word in question] for question in questions]
+        prompts.append([[*head, *each, *range(30, 30 + TAIL)] for each in ids])
     return prompts, printed_calls(claims)["recap-img"]
-
-
-def _tokens(question: str, words: dict[str, int], shape: Shape) -> list[int]:
-    ids = [words.setdefault(word, 100 + len(words)) for word in question.replace("?", " ?").split()]
-    return [*range(10, 10 + HEAD), *[IMAGE_TOKEN] * shape.image_tokens, *ids, *range(30, 30 + TAIL)]
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,6 @@ class BenchResult:
         return {"vs_calls": ms["calls"] / ms["tree"], "vs_batched": ms["batched"] / ms["tree"]}
 
     def to_json(self) -> dict[str, Any]:
-        """As `recap bench --json` prints it."""
         return asdict(self) | {"ratios": self.ratios}
 
 
@@ -203,12 +199,15 @@ class _Runner:
         return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
     def tree(self, batch: Sequence[int], pixels: Sequence[dict[str, torch.Tensor]]) -> list[list[float]]:
-        """The margins of one batch of trees."""
         vision = _join([pixels[i % len(pixels)] for i in batch])
         return self.scorer.tree(Prompted([self.prompts[i] for i in batch], vision))
 
     def image(self, i: int) -> dict[str, torch.Tensor]:
-        return self.shape.image(i, self.device, self.dtype)
+        """The vision inputs of an image of noise."""
+        torch.manual_seed(i)
+        pixels, grid = torch.randn(self.shape.pixels, device=self.device, dtype=self.dtype), self.shape.grid
+        grids = {} if grid is None else {"image_grid_thw": torch.tensor([grid], device=self.device)}
+        return {"pixel_values": pixels} | grids
 
 
 def _join(each: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:

@@ -29,12 +29,6 @@ class Shape:
     grid: tuple[int, int, int] | None = None
     """frames × height × width in patches, for models that are told"""
 
-    def image(self, seed: int, device: torch.device, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        """The vision inputs of an image of noise."""
-        torch.manual_seed(seed)
-        pixels = {"pixel_values": torch.randn(self.pixels, device=device, dtype=dtype)}
-        return pixels if self.grid is None else pixels | {"image_grid_thw": torch.tensor([self.grid], device=device)}
-
 
 def build(shape: Shape, device: torch.device, dtype: torch.dtype) -> Any:
     """The model of this shape with random weights, made on the device itself."""

@@ -143,7 +143,11 @@ class Preparer:
         for entry in batch:
             try:
                 if entry.image is not None and entry.image not in opened:
-                    opened[entry.image] = self._open(entry.image, stamps)
+                    # Stamped before it is opened: should the file change meanwhile, the stamp is the old one.
+                    stamp, picture = self.lookup.stamp(entry.image), self.open_image(entry.image)
+                    opened[entry.image] = picture, pixels_digest(picture)
+                    if stamp is not None:
+                        stamps[stamp] = opened[entry.image][1]
             except RecapError as error:
                 failed[str(entry.image)] = str(error)
                 continue
@@ -156,15 +160,6 @@ class Preparer:
             return PreparedBatch(known, requests, None if known.complete else self.model.prepare(requests))
         except RecapError:
             return self._without_refused(known, requests)
-
-    def _open(self, image: str, stamps: dict[str, str]) -> tuple[Image, str]:
-        # Stamped before it is opened: should the file change meanwhile, the stamp is the old one and means nothing.
-        stamp = self.lookup.stamp(image)
-        picture = self.open_image(image)
-        pixels = pixels_digest(picture)
-        if stamp is not None:
-            stamps[stamp] = pixels
-        return picture, pixels
 
     def _without_refused(self, known: BatchResult, requests: list[Request]) -> PreparedBatch:
         """Set aside what the processor cannot take (a picture of 3 × 4,000 pixels, say), and go on with the rest."""

@@ -60,7 +60,6 @@ class ProbingJob:
 
     @property
     def probes(self) -> int:
-        """How many margins there are to find."""
         return sum(len(entry.questions) for batch in self.batches for entry in batch)
 
 

@@ -68,7 +68,6 @@ class Store:
         return int(self._db.execute("SELECT COUNT(*) FROM margins").fetchone()[0])
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
-        """The margins that are there."""
         wanted = list(dict.fromkeys(keys))
         margins: dict[bytes, float] = {}
         for start in range(0, len(wanted), AT_ONCE):

@@ -221,7 +221,7 @@ def test_sglang_needs_the_checkpoints_template(tmp_path: Path) -> None:
     for place in (folder, folder / "chat_template.jinja"):
         template = load_template(str(place))
         for shown in (True, False):
-            assert template.prompt(QUESTIONS[0], shown) == prompter.prompt(QUESTIONS[0], shown)
+            assert template(QUESTIONS[0], shown) == prompter.prompt(QUESTIONS[0], shown)
     with pytest.raises(RecapError, match="there is no chat template here"):
         load_template(str(tmp_path))
 

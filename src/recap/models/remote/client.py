@@ -124,7 +124,11 @@ class Client:
             if limited >= TRIES:
                 raise self.refusal(f"{failure}, {TRIES} times over") from None
             if now + pause - failing_since > patience:
-                raise RecapError(self._given_up(failure, now - failing_since, patience)) from None
+                kept = "; what was stored stays, and the same command goes on from there" if self.last_reply else ""
+                why = f", for {max(now - failing_since, 0):.0f} s{kept}"
+                if failure.retry_after is not None and failure.retry_after > patience:
+                    why = f", and asks to wait {failure.retry_after:g} s: more than --patience {patience:g}"
+                raise RecapError(f"{self.address}: {failure}{why}") from None
             # Once per interruption: all requests under way fail together.
             if failure.disconnected and self.last_reply and not self._announced:
                 self._announced = True
@@ -165,8 +169,7 @@ class Client:
         if reply.status_code != 200:
             words = text.decode("utf-8", "replace")
             clean = words.replace(self._key, "…") if self._key else words  # should a server repeat it
-            keyed = self._key is not None
-            failure = status_error(reply.status_code, reply.headers, clean, path, keyed=keyed, advice=self.advice)
+            failure = status_error(reply.status_code, reply.headers, clean, path, bool(self._key), self.advice)
             raise failure if isinstance(failure, TransientError) else self.refusal(str(failure))
         try:
             answer: Any = json.loads(text)
@@ -184,16 +187,9 @@ class Client:
     async def _count_connection(self, event: str, _info: dict[str, Any]) -> None:
         self.connections += event == "connection.connect_tcp.complete"
 
-    def _given_up(self, failure: TransientError, seconds: float, patience: float) -> str:
-        wait = failure.retry_after
-        if wait is not None and wait > patience:
-            return f"{self.address}: {failure}, and asks to wait {wait:g} s: more than --patience {patience:g}"
-        kept = "; what was stored stays, and the same command goes on from there" if self.last_reply else ""
-        return f"{self.address}: {failure}, for {max(seconds, 0):.0f} s{kept}"
-
 
 def status_error(
-    status: int, headers: httpx.Headers, text: str, path: str, *, keyed: bool, advice: Sequence[tuple[str, str]]
+    status: int, headers: httpx.Headers, text: str, path: str, keyed: bool, advice: Sequence[tuple[str, str]]
 ) -> TransientError | RefusedError:
     """What a status other than 200 means: try again, or not. `advice` knows the refusals of this kind of server."""
     why = _message(text)

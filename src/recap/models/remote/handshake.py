@@ -63,7 +63,6 @@ class Handshake:
         self.images = encode(Image.fromarray(noise)), encode(Image.fromarray(halves))
 
     async def run(self, info: ServerInfo) -> HandshakeResult:
-        """All checks, once."""
         ids, refusal = tuple(self.answers.steps[0][1]), self.backend.client.refusal
         bare = await self.backend.ask(Query(SAMPLE, None, ids))
         if bare.prompt_tokens is not None and bare.prompt_tokens < len(self.prompt.ids):
@@ -131,7 +130,6 @@ class AnswerTokens:
     """per token: the text before it, and the tokens that may stand there with their sign (yes 1, no −1)"""
 
     def queries(self, question: str, image: EncodedImage | None, by_name: bool = False) -> list[Query]:
-        """One query per step."""
         return [Query(question, image, tuple(signs), prefix, by_name) for prefix, signs in self.steps]
 
     def margin(self, replies: Sequence[Reply]) -> float:

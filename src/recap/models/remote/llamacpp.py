@@ -37,7 +37,6 @@ class LlamaCpp(Backend):
         return await client.call("/props", lambda answer: "default_generation_settings" in answer)
 
     async def info(self) -> ServerInfo:
-        """The build, and the model's file."""
         props = await self.client.call("/props", _Props.model_validate)
         if props.modalities is not None and not props.modalities.get("vision"):
             raise self.client.refusal("the model takes no pictures: start llama-server with --mmproj")

@@ -39,12 +39,9 @@ class Models(Document):
     data: list[ServedModel]
 
     def named(self, client: Client, name: str | None) -> ServedModel:
-        """The model that is meant."""
         known = [each.id for each in self.data]
-        if name in known:
-            return self.data[known.index(name)]
-        if name is None and len(known) == 1:
-            return self.data[0]
+        if name in known or (name is None and len(known) == 1):
+            return self.data[known.index(name or known[0])]
         names = ", ".join(known)
         if name is None:
             raise client.refusal(f"{len(known)} models are served; say which: {client.address}/v1#NAME ({names})")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -31,7 +32,7 @@ class Sglang(Backend):
         (r"longer than the model's context|maximum allowed length|context length",
          "the prompt is longer than the server takes: start SGLang with a larger --context-length"),
     )  # fmt: skip
-    _template: Template | None = None
+    _template: Callable[[str, bool], str] | None = None
     _special = False
 
     @staticmethod
@@ -39,7 +40,6 @@ class Sglang(Backend):
         return bool((await _model_info(client)).model_path)
 
     async def info(self) -> ServerInfo:
-        """The model's path, and the weights' version where weights were exchanged."""
         info = await _model_info(self.client)
         name = info.served_model_name or info.model_path
         if self.name not in (None, name, info.model_path):
@@ -70,7 +70,6 @@ class Sglang(Backend):
         return (await self.client.call("/v1/tokenize", Tokens.model_validate, body)).tokens
 
     async def ask(self, query: Query) -> Reply:
-        """One token, greedily; what counts are the log-probabilities beside it."""
         body: dict[str, Any] = {
             "text": self._prompt(query),
             "sampling_params": {"max_new_tokens": 1, "temperature": 0},
@@ -84,7 +83,7 @@ class Sglang(Backend):
     def _prompt(self, query: Query) -> str:
         if self._template is None:
             raise AssertionError("info() comes first")
-        return self._template.prompt(query.question, query.image is not None) + query.prefix
+        return self._template(query.question, query.image is not None) + query.prefix
 
     async def _version(self) -> str:
         for path in ("/server_info", "/get_server_info"):
@@ -124,40 +123,32 @@ def _read(answer: Any, query: Query) -> Reply:
     return Reply(logprobs_of(pairs, query.ids), generated.prompt_tokens, f"weights {generated.weight_version}")
 
 
-@dataclass(frozen=True)
-class Template:
-    """What turns a question into a prompt."""
+def _render(source: str, tokens: dict[str, str], question: str, with_image: bool) -> str:
+    """The prompt up to where the assistant answers: one user message, the image item first."""
+    import jinja2
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    source: str
-    tokens: dict[str, str]
-    """the tokenizer's special tokens, which templates name"""
+    def raise_exception(message: str) -> None:
+        raise jinja2.TemplateError(message)
 
-    def prompt(self, question: str, with_image: bool) -> str:
-        """The prompt up to where the assistant answers: one user message, the image item first."""
-        import jinja2
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-        def raise_exception(message: str) -> None:
-            raise jinja2.TemplateError(message)
-
-        # The settings that transformers renders chat templates with.
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-        )
-        content = [{"type": "image"}] * with_image + [{"type": "text", "text": question}]
-        try:
-            return environment.from_string(self.source).render(
-                messages=[{"role": "user", "content": content}],
-                add_generation_prompt=True,
-                raise_exception=raise_exception,
-                **self.tokens,
-            )
-        except jinja2.TemplateError as error:
-            raise RecapError(f"the chat template refuses a question: {error}") from None
+    # The settings that transformers renders chat templates with.
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+    content = [{"type": "image"}] * with_image + [{"type": "text", "text": question}]
+    messages = [{"role": "user", "content": content}]
+    given = {"messages": messages, "add_generation_prompt": True, "raise_exception": raise_exception}
+    try:
+        return environment.from_string(source).render(given, **tokens)
+    except jinja2.TemplateError as error:
+        raise RecapError(f"the chat template refuses a question: {error}") from None
 
 
-def load_template(place: str) -> Template:
-    """From a checkpoint's folder, or from a template file beside which its tokenizer_config.json lies."""
+def load_template(place: str) -> Callable[[str, bool], str]:
+    """What makes a prompt of a question, with an image or without, and of the special tokens that templates name.
+
+    From a checkpoint's folder, or from a template file beside which its tokenizer_config.json lies.
+    """
     path = Path(place)
     folder = path if path.is_dir() else path.parent
     config = _read_file(folder / CONFIG)
@@ -166,7 +157,7 @@ def load_template(place: str) -> Template:
     for file in (path,) if folder != path else (path / FILE, path / OLDER, path / CONFIG):
         source = _read_file(file).get("chat_template")
         if isinstance(source, str) and source:
-            return Template(source, tokens)
+            return partial(_render, source, tokens)
     raise RecapError(f"{place}: there is no chat template here ({FILE}, or in {CONFIG})")
 
 

@@ -43,7 +43,6 @@ class Vllm(Backend):
         return await client.call("/version", lambda answer: "version" in answer)
 
     async def info(self) -> ServerInfo:
-        """The model list says which checkpoint stands behind a name."""
         model = (await self.client.call("/v1/models", Models.model_validate)).named(self.client, self.name)
         self.name = model.id
         version = "of unknown version"

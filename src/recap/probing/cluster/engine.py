@@ -38,11 +38,8 @@ QUIET = {
 """what Ray would otherwise send home, warn about or draw"""
 SHORT = 32
 """characters of a folder under which Ray's socket names still fit: the system takes 107"""
-REACH = 5.0
-"""seconds in which a cluster must accept a connection"""
 AT_ONCE = 2
 """calls that a worker takes at once: the model answers one while the pictures of the other are prepared"""
-FOREVER: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1}
 
 
 class WorkerPool(NamedTuple):
@@ -61,7 +58,7 @@ class RayEngine:
         self.load, self.pool = load, pool
         self._sizes: dict[tuple[tuple[int, int] | None, int], int] = {}
         # The first worker says which model it is, which every key in the store depends on, before anything is sent out.
-        self._first: Any = ray.remote(Worker).options(**pool.each, **FOREVER).remote(load)
+        self._first: Any = ray.remote(Worker).options(**pool.each, max_restarts=-1, max_task_retries=-1).remote(load)
         with _ray_errors():
             info: WorkerInfo | WorkerError = ray.get(self._first.info.remote())
         if isinstance(info, WorkerError):
@@ -183,7 +180,7 @@ def _check_address(address: str) -> None:
     if not host or not port.isdecimal():
         raise RecapError(f'"{address}" is not the address of a Ray cluster: auto, or HOST:6379')
     try:
-        socket.create_connection((host, int(port)), timeout=REACH).close()
+        socket.create_connection((host, int(port)), timeout=5.0).close()
     except OSError as error:
         raise RecapError(f"cannot reach a Ray cluster at {address}: {reason(error)}") from None
 

@@ -95,7 +95,6 @@ class Worker:
         return {"number": row["number"], "result": pickle.dumps(self.answer(batch, known))}
 
     def answer(self, batch: Batch, known: KnownMargins) -> WorkerResult | WorkerError:
-        """The result of a batch of which so much is known."""
         if isinstance(self._info, WorkerError):
             return self._info
         model, identity = self._model, self._info.identity
