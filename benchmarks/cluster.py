@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from recap.images.decode import open_picture, picture_size
 
 from recap.claims import default_graph
 from recap.datasets import load_dataset
-from recap.images.decode import open_picture, picture_size
 from recap.models import Identity, Request
 from recap.probes import View
 from recap.probing import Entry, Item, ProbeRun, ProbingJob, plan_job, rows_of
@@ -220,8 +220,7 @@ def silent_job(batches: int) -> ProbingJob:
 
 def through_ray(batches: int, workers: int) -> None:
     """Batches that cost nothing to answer, through real workers and into a store on disk."""
-    from recap.probing.cluster.engine import RayEngine
-    from recap.probing.cluster.session import session
+    from recap.probing.cluster.engine import RayEngine, session
 
     job, times, busy = silent_job(batches), list[float](), list[float]()
 

@@ -19,8 +19,8 @@ from recap.errors import RecapError
 from recap.models.contract import Request
 from recap.models.load import load_model
 from recap.models.local import LocalModel
-from recap.models.remote.metrics import prefix_cache
 from recap.models.remote.model import RemoteModel
+from recap.models.remote.vllm import prefix_cache
 from recap.policy import load_policy
 from recap.probes import View, question, view_of
 from recap.store import Store

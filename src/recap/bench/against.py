@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
-from PIL.Image import Image
-
 from recap.datasets import load_dataset
 from recap.errors import RecapError
 from recap.images import open_image
@@ -17,7 +15,7 @@ from recap.models.load import load_model
 from recap.models.local import LocalModel
 from recap.models.prompt import Prompted
 from recap.models.remote import is_remote
-from recap.models.remote.metrics import PrefixCache, prefix_cache
+from recap.models.remote.vllm import prefix_cache
 from recap.probing import Item, ProbeRun, plan_job, run_job
 from recap.store import Store
 
@@ -46,11 +44,9 @@ class EngineTiming:
 
     @property
     def rate(self) -> float:
-        """Probes per second."""
         return self.probes / self.seconds
 
     def to_json(self) -> dict[str, Any]:
-        """As `recap bench --against --json` prints it."""
         return asdict(self) | {"probes_per_second": self.rate}
 
 
@@ -63,19 +59,16 @@ class UnsharedModel:
         self.way, self.tokens, self.forwards = "batched without sharing", local.tokens, 0
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
-        """As many whole prompts as there are questions."""
         return questions * self.local.size(image, 1)
 
     def prepare(self, requests: Sequence[Request]) -> Prompted:
-        """Each question beside its own copy of the picture."""
         alone = [Request(request.image, (question,)) for request in requests for question in request.questions]
         return self.local.prompter.together(alone)
 
     def margins(self, requests: Sequence[Request], prepared: Prompted | None = None) -> list[list[float]]:
-        """One forward for the batch."""
         self.forwards += 1
-        found = iter(self.local.scorer.tree(prepared or self.prepare(requests)))
-        return [[next(found)[0] for _ in request.questions] for request in requests]
+        rows = iter(self.local.scorer.tree(prepared or self.prepare(requests)))
+        return [[next(rows)[0] for _ in request.questions] for request in requests]
 
 
 def compare_with_server(
@@ -108,7 +101,9 @@ def compare_with_server(
 def _round(models: Sequence[LikelihoodModel], asked: Sequence[Item], address: str) -> list[EngineTiming]:
     """Each model on the same pictures, which no server has seen before."""
     warm, counted = asked[-4 * WARM :], asked[: -4 * WARM]
-    pictures = {name: _fresh(open_image(name)) for name in dict.fromkeys(each.image or "" for each in asked)}
+    pictures = {name: open_image(name) for name in dict.fromkeys(each.image or "" for each in asked)}
+    for picture in pictures.values():  # a chance pixel in the corner: a server that saw it must not know it again
+        picture.putpixel((0, 0), tuple(random.choices(range(256), k=3)))
 
     def run(model: LikelihoodModel, which: Sequence[Item]) -> ProbeRun:
         def size(image: str | None, questions: int) -> int:
@@ -117,27 +112,16 @@ def _round(models: Sequence[LikelihoodModel], asked: Sequence[Item], address: st
         with Store(":memory:") as store:
             return run_job(plan_job(which, "img", size, model.tokens), model, store, pictures.__getitem__)
 
-    found: list[EngineTiming] = []
+    timings: list[EngineTiming] = []
     truth: ProbeRun | None = None
     for model in models:
         run(model, warm)
         before = prefix_cache(address)
-        ran = run(model, counted)
+        result = run(model, counted)
         after = prefix_cache(address)
-        truth = truth or ran
-        difference = max(abs(ran.margins[probe] - margin) for probe, margin in truth.margins.items())
+        truth = truth or result
+        difference = max(abs(result.margins[probe] - margin) for probe, margin in truth.margins.items())
         way = "token tree" if model.way == "tree" else model.way
-        share = _share(before, after) if model is models[-1] else None
-        found.append(EngineTiming(way, ran.computed, ran.seconds, ran.forwards, difference, share))
-    return found
-
-
-def _fresh(picture: Image) -> Image:
-    """With a chance pixel in the corner: a server that was asked about it before must not know it already."""
-    red, green, blue = (random.randrange(256) for _ in range(3))
-    picture.putpixel((0, 0), (red, green, blue))
-    return picture
-
-
-def _share(before: PrefixCache | None, after: PrefixCache | None) -> float | None:
-    return None if before is None or after is None else after.share_since(before)
+        share = after.share_since(before) if model is models[-1] and before and after else None
+        timings.append(EngineTiming(way, result.computed, result.seconds, result.forwards, difference, share))
+    return timings

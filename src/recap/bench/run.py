@@ -12,20 +12,21 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from recap.bench.shapes import IMAGE_TOKEN, SHAPES, Shape, build
 from recap.claims import Claim, Statement, default_graph
-from recap.errors import RecapError, did_you_mean
+from recap.errors import RecapError, one_of
 from recap.models.compiled import compile_layers
 from recap.models.prompt import Prompted
 from recap.models.scoring import Scorer
 from recap.models.tree import build_tree
 from recap.probes import merge, plan_probes, printed_calls
 
+T = TypeVar("T")
 THINGS = (
     "mug", "book", "plant", "lamp", "bottle", "hat", "bowl", "clock", "candle", "phone", "plate", "basket", "scarf",
     "kettle", "pillow", "remote",
@@ -35,20 +36,14 @@ HEAD, TAIL = 6, 6
 """tokens of the chat template before the image and behind the question"""
 
 
-@dataclass(frozen=True)
-class Workload:
-    """Per image, the token sequences of its distinct probes."""
+def whatsup_work(shape: Shape, images: int) -> tuple[list[list[list[int]]], float]:
+    """`images` pictures with four statements each, RECAP-Img: per image, the token sequences of its distinct probes.
 
-    prompts: list[list[list[int]]]
-    statements: int
-    calls: float
-    """likelihood calls per statement in the paper's counting"""
-
-
-def whatsup_work(shape: Shape, images: int) -> Workload:
-    """`images` pictures with four statements each, RECAP-Img, probes merged per image."""
+    And the likelihood calls per statement in the paper's counting.
+    """
     graph = default_graph()
     words: dict[str, int] = {}
+    head = [*range(10, 10 + HEAD), *[IMAGE_TOKEN] * shape.image_tokens]
     prompts: list[list[list[int]]] = []
     claims: list[Claim] = []
     for i in range(images):
@@ -58,14 +53,10 @@ def whatsup_work(shape: Shape, images: int) -> Workload:
         here = [graph.claim(Statement(subject, r, obj, "", r, False)) for r in PARTS[i % 2]]
         claims += here
         probes = merge(plan_probes(claim, "img") for claim in here)
-        prompts.append([_tokens(probe.question, words, shape) for probe in probes])
-    return Workload(prompts, 4 * images, printed_calls(claims)["recap-img"])
-
-
-def _tokens(question: str, words: dict[str, int], shape: Shape) -> list[int]:
-    said = question.replace("?", " ?").split()
-    ids = [words.setdefault(word, 100 + len(words)) for word in said]
-    return [*range(10, 10 + HEAD), *[IMAGE_TOKEN] * shape.image_tokens, *ids, *range(30, 30 + TAIL)]
+        questions = [probe.question.replace("?", " ?").split() for probe in probes]
+        ids = [[words.setdefault(word, 100 + len(words)) for word in question] for question in questions]
+        prompts.append([[*head, *each, *range(30, 30 + TAIL)] for each in ids])
+    return prompts, printed_calls(claims)["recap-img"]
 
 
 @dataclass(frozen=True)
@@ -90,7 +81,6 @@ class BenchResult:
         return {"vs_calls": ms["calls"] / ms["tree"], "vs_batched": ms["batched"] / ms["tree"]}
 
     def to_json(self) -> dict[str, Any]:
-        """As `recap bench --json` prints it."""
         return asdict(self) | {"ratios": self.ratios}
 
 
@@ -106,8 +96,7 @@ def bench(
     say: Callable[[str], None] = lambda _: None,
 ) -> BenchResult:
     """Time all three ways. Call by call and batched are timed on `sampled` images' work: they scale linearly."""
-    if arch not in SHAPES:
-        raise RecapError(f'"{arch}" is not a shape{did_you_mean(arch, SHAPES)} ({", ".join(SHAPES)})')
+    one_of(arch, SHAPES, "a shape")
     if images < 1:
         raise RecapError(f"images is {images}; at least one is needed")
     shape = SHAPES[arch]
@@ -118,110 +107,107 @@ def bench(
     model = build(shape, place, kind)
     prompter = SimpleNamespace(answers=((50,), (51,)), tokenizer=SimpleNamespace(pad_token_id=0))
     scorer = Scorer(model, prompter)  # pyright: ignore[reportArgumentType]
-    work = whatsup_work(shape, images)
+    prompts, per_statement = whatsup_work(shape, images)
     say("measuring the matrix-product rate")
     rate = matmul_rate(place, kind)
-    runner = _Runner(scorer, shape, work, place, kind)
-    flops = runner.flops(budget)
-    say(f"call by call, {work.calls:.1f} calls per statement")
-    calls = runner.calls(min(4, images))
+    runner = _Runner(scorer, shape, prompts, budget, place, kind)
+    flops = runner.flops()
+    say(f"call by call, {per_statement:.1f} calls per statement")
+    calls = per_statement * runner.call(4 * min(4, images))
     if compiled:
         say("compiling the layers")
         compile_layers(model, compiled)
     say("batched without sharing")
-    batched, plain = runner.batched(min(sampled, images), budget)
+    batched, plain = runner.batched(min(sampled, images))
     say("token trees")
-    tree, trees = runner.trees(budget)
-    probes = sum(map(len, work.prompts))
+    tree, trees = runner.trees()
     difference = max(abs(a - b) for x, y in zip(plain, trees, strict=False) for a, b in zip(x, y, strict=True))
     return BenchResult(
         arch=arch,
         device=torch.cuda.get_device_name(place) if place.type == "cuda" else "cpu",
         dtype=str(kind).removeprefix("torch."),
         images=images,
-        ms_per_statement={"calls": 1e3 * calls, "batched": 1e3 * batched, "tree": 1e3 * tree / work.statements},
-        probes_per_second=probes / tree,
+        ms_per_statement={"calls": 1e3 * calls, "batched": 1e3 * batched, "tree": 1e3 * tree / (4 * images)},
+        probes_per_second=sum(map(len, prompts)) / tree,
         share_of_matmul=flops / tree / rate,
         matmul_tflops=rate / 1e12,
         largest_difference=difference,
     )
 
 
+@dataclass(frozen=True)
 class _Runner:
-    def __init__(self, scorer: Scorer, shape: Shape, work: Workload, device: torch.device, dtype: torch.dtype) -> None:
-        self.scorer, self.shape, self.work, self.device, self.dtype = scorer, shape, work, device, dtype
+    scorer: Scorer
+    shape: Shape
+    prompts: list[list[list[int]]]
+    budget: int
+    device: torch.device
+    dtype: torch.dtype
 
-    def calls(self, images: int) -> float:
-        """Seconds per statement: one sequence with its answer at a time, as the paper counts them."""
-        prompt = self.work.prompts[0][0]
-        pixels = self.one_image(1)
-        ids = torch.tensor([[*prompt, 50]], device=self.device)
-        mask = torch.ones_like(ids)
+    def call(self, times: int) -> float:
+        """Seconds per call, the median: one sequence with its answer at a time, as the paper counts them."""
+        pixels = self.image(1)
+        ids = torch.tensor([[*self.prompts[0][0], 50]], device=self.device)
         kinds = {"mm_token_type_ids": (ids == IMAGE_TOKEN).int()} if "image_grid_thw" in pixels else {}
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "use_cache": False, **kinds, **pixels}
 
         def one() -> None:
             with torch.inference_mode():
-                logits = self.scorer.model(
-                    input_ids=ids, attention_mask=mask, use_cache=False, **kinds, **pixels
-                ).logits
-                float(torch.log_softmax(logits[0, -2].float(), -1)[50])
+                float(torch.log_softmax(self.scorer.model(**inputs).logits[0, -2].float(), -1)[50])
 
-        return self.work.calls * _median_time(one, self.device, 3, 4 * images)
+        return _median_time(one, self.device, times)
 
-    def batched(self, images: int, budget: int) -> tuple[float, list[list[float]]]:
+    def batched(self, images: int) -> tuple[float, list[list[float]]]:
         """Seconds per statement, and the margins: every probe its own row, image tokens and all."""
-        rows = [(i, ids) for i, prompts in enumerate(self.work.prompts[:images]) for ids in prompts]
-        pixels = [self.one_image(i) for i in range(images)]
-        size = max(1, budget // max(len(ids) for _, ids in rows))
+        rows = [(i, ids) for i, prompts in enumerate(self.prompts[:images]) for ids in prompts]
+        pixels = [self.image(i) for i in range(images)]
+        size = max(1, self.budget // max(len(ids) for _, ids in rows))
 
         def run() -> list[list[float]]:
-            found: list[list[float]] = [[] for _ in range(images)]
+            result: list[list[float]] = [[] for _ in range(images)]
             for start in range(0, len(rows), size):
                 some = rows[start : start + size]
                 prompted = Prompted([[ids] for _, ids in some], _join([pixels[i] for i, _ in some]))
                 for (i, _), margins in zip(some, self.scorer.tree(prompted), strict=True):
-                    found[i] += margins
-            return found
+                    result[i] += margins
+            return result
 
         run()
-        start = _now(self.device)
-        found = run()
-        return (_now(self.device) - start) / (4 * images), found
+        seconds, margins = _timed(run, self.device)
+        return seconds / (4 * images), margins
 
-    def trees(self, budget: int) -> tuple[float, list[list[float]]]:
+    def trees(self) -> tuple[float, list[list[float]]]:
         """Seconds for everything, and the margins."""
-        batches = self.batches(budget)
-        pixels = [self.one_image(i) for i in range(min(len(self.work.prompts), 64))]
+        batches = self.batches()
+        pixels = [self.image(i) for i in range(min(len(self.prompts), 64))]
         for warm in {0, len(batches) // 2, len(batches) - 1}:
-            self.one_batch(batches[warm], pixels)
-        found: list[list[float]] = []
-        start = _now(self.device)
-        for batch in batches:
-            found += self.one_batch(batch, pixels)
-        return _now(self.device) - start, found
+            self.tree(batches[warm], pixels)
+        return _timed(lambda: [row for batch in batches for row in self.tree(batch, pixels)], self.device)
 
-    def flops(self, budget: int) -> float:
+    def flops(self) -> float:
         """The arithmetic of all trees, counted on one batch."""
-        batch = self.batches(budget)[0]
-        pixels = [self.one_image(i) for i in batch]
+        batch = self.batches()[0]
+        pixels = [self.image(i) for i in batch]
         with FlopCounterMode(display=False) as counter:
-            self.one_batch(batch, pixels)
-        return float(counter.get_total_flops()) / len(batch) * len(self.work.prompts)
+            self.tree(batch, pixels)
+        return float(counter.get_total_flops()) / len(batch) * len(self.prompts)
 
-    def batches(self, budget: int) -> list[range]:
+    def batches(self) -> list[range]:
         """Images that go together: as many as the token budget holds."""
-        prompts = self.work.prompts
-        size = max(1, budget // max(len(build_tree(each)) for each in prompts[:32]))
-        return [range(s, min(s + size, len(prompts))) for s in range(0, len(prompts), size)]
+        count = len(self.prompts)
+        size = max(1, self.budget // max(len(build_tree(each)) for each in self.prompts[:32]))
+        return [range(start, min(start + size, count)) for start in range(0, count, size)]
 
-    def one_batch(self, batch: Sequence[int], pixels: Sequence[dict[str, torch.Tensor]]) -> list[list[float]]:
-        """The margins of one batch of trees."""
+    def tree(self, batch: Sequence[int], pixels: Sequence[dict[str, torch.Tensor]]) -> list[list[float]]:
         vision = _join([pixels[i % len(pixels)] for i in batch])
-        return self.scorer.tree(Prompted([self.work.prompts[i] for i in batch], vision))
+        return self.scorer.tree(Prompted([self.prompts[i] for i in batch], vision))
 
-    def one_image(self, i: int) -> dict[str, torch.Tensor]:
+    def image(self, i: int) -> dict[str, torch.Tensor]:
+        """The vision inputs of an image of noise."""
         torch.manual_seed(i)
-        return self.shape.vision(1, self.device, self.dtype)
+        pixels, grid = torch.randn(self.shape.pixels, device=self.device, dtype=self.dtype), self.shape.grid
+        grids = {} if grid is None else {"image_grid_thw": torch.tensor([grid], device=self.device)}
+        return {"pixel_values": pixels} | grids
 
 
 def _join(each: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
@@ -232,21 +218,23 @@ def matmul_rate(device: torch.device, dtype: torch.dtype) -> float:
     """FLOP/s of one large matrix product, measured here and now."""
     n = 8192 if device.type == "cuda" else 1024
     a, b = (torch.randn(n, n, device=device, dtype=dtype) for _ in range(2))
-    return 2 * n**3 / _median_time(lambda: a @ b, device, 3, 20)
+    return 2 * n**3 / _median_time(lambda: a @ b, device, 20)
 
 
-def _now(device: torch.device) -> float:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.perf_counter()
+def _timed(run: Callable[[], T], device: torch.device) -> tuple[float, T]:
+    """Seconds, and the result."""
+
+    def now() -> float:
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        return time.perf_counter()
+
+    start = now()
+    result = run()
+    return now() - start, result
 
 
-def _median_time(run: Callable[[], object], device: torch.device, warm: int, times: int) -> float:
-    for _ in range(warm):
+def _median_time(run: Callable[[], object], device: torch.device, times: int) -> float:
+    for _ in range(3):
         run()
-    found: list[float] = []
-    for _ in range(times):
-        start = _now(device)
-        run()
-        found.append(_now(device) - start)
-    return statistics.median(found)
+    return statistics.median(_timed(run, device)[0] for _ in range(times))

@@ -2,7 +2,7 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """Real shapes with random weights: speed does not depend on what the weights are, only on how many there are.
 
-Each shape knows how to make the model, and the vision inputs and image tokens of a batch of equal pictures.
+Each shape knows how to make the model, and the vision inputs and image tokens of a picture.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ IMAGE_TOKEN = 3
 class Shape:
     """A model's shape, and a picture's: how it is built, and what one image becomes."""
 
-    name: str
     about: str
     config: Callable[[], Any]
     image_tokens: int
-    vision: Callable[[int, torch.device, torch.dtype], dict[str, torch.Tensor]]
-    """vision inputs for so many images"""
+    pixels: tuple[int, ...]
+    """shape of an image's pixel_values"""
+    grid: tuple[int, int, int] | None = None
+    """frames × height × width in patches, for models that are told"""
 
 
-def build(shape: Shape, device: torch.device, dtype: torch.dtype, attention: str = "sdpa") -> Any:
+def build(shape: Shape, device: torch.device, dtype: torch.dtype) -> Any:
     """The model of this shape with random weights, made on the device itself."""
     from transformers import AutoModelForImageTextToText
 
@@ -37,7 +38,7 @@ def build(shape: Shape, device: torch.device, dtype: torch.dtype, attention: str
     torch.set_default_dtype(dtype)
     try:
         with torch.device(device):
-            model = AutoModelForImageTextToText.from_config(shape.config(), attn_implementation=attention)
+            model = AutoModelForImageTextToText.from_config(shape.config(), attn_implementation="sdpa")
     finally:
         torch.set_default_dtype(before)
     # Initialisers leave some tensors empty; NaN or denormals would slow arithmetic and hide mistakes.
@@ -65,27 +66,6 @@ def _qwen3_vl(text: dict[str, Any], vision: dict[str, Any]) -> Any:
     )
 
 
-def _qwen_vision(height: int, width: int) -> Callable[[int, torch.device, torch.dtype], dict[str, torch.Tensor]]:
-    """Patches of pictures of height × width merged patches (2 × 2 patches of 16 px, two frames)."""
-
-    def make(images: int, device: torch.device, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        patches = images * height * width * 4
-        grid = torch.tensor([[1, 2 * height, 2 * width]] * images, device=device)
-        return {
-            "pixel_values": torch.randn(patches, 3 * 2 * 16 * 16, device=device, dtype=dtype),
-            "image_grid_thw": grid,
-        }
-
-    return make
-
-
-def _pixels(tiles: int, side: int) -> Callable[[int, torch.device, torch.dtype], dict[str, torch.Tensor]]:
-    def make(images: int, device: torch.device, dtype: torch.dtype) -> dict[str, torch.Tensor]:
-        return {"pixel_values": torch.randn(images * tiles, 3, side, side, device=device, dtype=dtype)}
-
-    return make
-
-
 def _internvl() -> Any:
     from transformers import InternVLConfig, InternVLVisionConfig, Qwen3Config
 
@@ -100,15 +80,18 @@ def _internvl() -> Any:
     return InternVLConfig(vision_config=vision, text_config=text, image_token_id=IMAGE_TOKEN, image_seq_length=256)
 
 
-def _llava(text: dict[str, Any], vision: dict[str, Any]) -> Any:
+def _llava() -> Any:
     from transformers import CLIPVisionConfig, LlamaConfig, LlavaConfig
 
-    return LlavaConfig(
-        vision_config=CLIPVisionConfig(**vision),
-        text_config=LlamaConfig(**text),
-        image_token_index=IMAGE_TOKEN,
-        vision_feature_layer=-2,
-    )
+    vision = CLIPVisionConfig(
+        hidden_size=1024, intermediate_size=4096, num_hidden_layers=24, num_attention_heads=16, image_size=336,
+        patch_size=14, projection_dim=768,
+    )  # fmt: skip
+    text = LlamaConfig(
+        hidden_size=4096, intermediate_size=11008, num_hidden_layers=32, num_attention_heads=32,
+        num_key_value_heads=32, vocab_size=32064, max_position_embeddings=4096,
+    )  # fmt: skip
+    return LlavaConfig(vision_config=vision, text_config=text, image_token_index=IMAGE_TOKEN, vision_feature_layer=-2)
 
 
 _QWEN_8B = {
@@ -116,11 +99,8 @@ _QWEN_8B = {
     "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
 }  # fmt: skip
 _QWEN_2B = _QWEN_8B | {
-    "hidden_size": 2048,
-    "intermediate_size": 6144,
-    "num_hidden_layers": 28,
-    "num_attention_heads": 16,
-}
+    "hidden_size": 2048, "intermediate_size": 6144, "num_hidden_layers": 28, "num_attention_heads": 16,
+}  # fmt: skip
 _QWEN_8B_VISION = {
     "depth": 27, "hidden_size": 1152, "intermediate_size": 4304, "num_heads": 16, "out_hidden_size": 4096,
     "num_position_embeddings": 2304, "deepstack_visual_indexes": [8, 16, 24],
@@ -137,24 +117,13 @@ _TINY_VISION = {
     "depth": 2, "hidden_size": 128, "intermediate_size": 256, "num_heads": 4, "out_hidden_size": 256,
     "num_position_embeddings": 2304, "deepstack_visual_indexes": [0, 1],
 }  # fmt: skip
-_LLAMA_7B = {
-    "hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32,
-    "num_key_value_heads": 32, "vocab_size": 32064, "max_position_embeddings": 4096,
-}  # fmt: skip
-_CLIP_L = {
-    "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
-    "image_size": 336, "patch_size": 14, "projection_dim": 768,
-}  # fmt: skip
-
-_VGA = _qwen_vision(15, 20)
+# 640 × 480 pixels: two frames of 3 × 16 × 16 per patch, 2 × 2 patches merged into a token.
+_VGA = 300, (1200, 2 * 3 * 16 * 16), (1, 30, 40)
 
 SHAPES: dict[str, Shape] = {
-    shape.name: shape
-    for shape in (
-        Shape("tiny", "a small Qwen3-VL, for a CPU", lambda: _qwen3_vl(_TINY, _TINY_VISION), 300, _VGA),
-        Shape("qwen3-vl-2b", "Qwen3-VL-2B, 640×480", lambda: _qwen3_vl(_QWEN_2B, _QWEN_2B_VISION), 300, _VGA),
-        Shape("qwen3-vl-8b", "Qwen3-VL-8B, 640×480", lambda: _qwen3_vl(_QWEN_8B, _QWEN_8B_VISION), 300, _VGA),
-        Shape("internvl3.5-8b", "InternVL3.5-8B, one 448-px tile", _internvl, 256, _pixels(1, 448)),
-        Shape("llava-1.5-7b", "LLaVA-1.5-7B, 336 px", lambda: _llava(_LLAMA_7B, _CLIP_L), 576, _pixels(1, 336)),
-    )
-}  # fmt: skip
+    "tiny": Shape("a small Qwen3-VL, for a CPU", lambda: _qwen3_vl(_TINY, _TINY_VISION), *_VGA),
+    "qwen3-vl-2b": Shape("Qwen3-VL-2B, 640×480", lambda: _qwen3_vl(_QWEN_2B, _QWEN_2B_VISION), *_VGA),
+    "qwen3-vl-8b": Shape("Qwen3-VL-8B, 640×480", lambda: _qwen3_vl(_QWEN_8B, _QWEN_8B_VISION), *_VGA),
+    "internvl3.5-8b": Shape("InternVL3.5-8B, one 448-px tile", _internvl, 256, (1, 3, 448, 448)),
+    "llava-1.5-7b": Shape("LLaVA-1.5-7B, 336 px", _llava, 576, (1, 3, 336, 336)),
+}

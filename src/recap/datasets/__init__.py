@@ -11,7 +11,7 @@ from recap.datasets.benchmarks import load_gsr, load_vsr, load_whatsup, without_
 from recap.datasets.reading import Loaded, load_own
 from recap.datasets.stats import dataset_stats
 from recap.errors import RecapError, did_you_mean
-from recap.probing.item import Item
+from recap.probing import Item
 from recap.schemes import scheme_of
 
 

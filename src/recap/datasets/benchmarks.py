@@ -20,7 +20,7 @@ from recap.claims import default_lexicon, parse
 from recap.datasets.reading import Loaded, find_file, validated_lines, validated_list
 from recap.errors import RecapError, quoted
 from recap.files import locating, reading, write_text
-from recap.probing.item import Item
+from recap.probing import Item
 
 VSR_LAYOUTS = ("random/test.jsonl", "test.jsonl", "splits/random/test.jsonl", "data/splits/random/test.jsonl")
 WHATSUP_PARTS = {"a": "controlled_images_dataset.json", "b": "controlled_clevr_dataset.json"}

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 from recap.claims import Graph, NoRelationError, default_graph, parse
 from recap.errors import RecapError, quoted
 from recap.files import BOM, locating, read_lines, reading
-from recap.probing.item import Item
+from recap.probing import Item
 from recap.validation import explain, refuse_near_misses
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -9,7 +9,7 @@ from typing import Any
 from recap.claims import Graph, default_graph
 from recap.datasets.reading import Loaded
 from recap.probes import PROBE_SETS, diagnostic_probes, merge_by_image, plan_probes, planned_calls, printed_calls
-from recap.probing.item import Item
+from recap.probing import Item
 
 
 def dataset_stats(loaded: Loaded, graph: Graph | None = None) -> dict[str, Any]:

@@ -56,11 +56,7 @@ def require_local() -> None:
 
 def _check_folder(name: str) -> None:
     """What is clearly a path and leads nowhere is not looked for on the hub, whose names are `owner/model`."""
-    path = Path(name)
-    parents = [parent for parent in path.parents if parent != Path()]
-    if path.exists():
-        return
-    if name.startswith(("/", "./", "../", "~")) or name.count("/") > 1 or any(parent.exists() for parent in parents):
+    if (name.startswith(("/", "./", "../", "~")) or name.count("/") > 1) and not Path(name).exists():
         raise RecapError(f"{name}: there is no such folder (a name on the hub looks like Qwen/Qwen3-VL-8B-Instruct)")
 
 

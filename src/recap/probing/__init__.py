@@ -1,9 +1,7 @@
 """Probing: a job of statements and pictures, asked of a model in batches, every margin kept in the store."""
 
-from recap.probing.engine import Engine, LocalEngine, open_engine
-from recap.probing.item import Item
-from recap.probing.job import Entry, ProbingJob, plan_job
-from recap.probing.run import Margins, ProbeRun, rows_of, run_job
+from recap.probing.job import Entry, Item, ProbingJob, plan_job
+from recap.probing.run import Engine, LocalEngine, Margins, ProbeRun, open_engine, rows_of, run_job
 
 __all__ = [
     "Engine",

@@ -55,40 +55,30 @@ class BatchResult:
 
     @property
     def probes(self) -> int:
-        """How many margins these are."""
         return sum(len(keys) for keys in self.keys)
-
-
-@dataclass(frozen=True)
-class PreparedBatch:
-    """A batch before the model's turn: what is asked, under which keys, and what is known already."""
-
-    entries: Batch
-    keys: list[list[bytes]]
-    known: dict[bytes, float]
-    requests: list[Request] = field(default_factory=list[Request])
-    prepared: Any = None
-    failed: dict[str, str] = field(default_factory=dict[str, str])
-    pictures: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def complete(self) -> bool:
         """Nothing has to be asked."""
-        return all(key in self.known for keys in self.keys for key in keys)
+        return all(key in self.margins for keys in self.keys for key in keys)
 
-    def recalled(self) -> BatchResult:
-        """The result of a complete batch."""
-        return BatchResult(self.entries, self.keys, self.known, False, self.failed, self.pictures)
+
+@dataclass(frozen=True)
+class PreparedBatch:
+    """A batch before the model's turn: its result as far as it is known, and what is asked for the rest."""
+
+    known: BatchResult
+    requests: list[Request] = field(default_factory=list[Request])
+    prepared: Any = None
 
     def answer(self, model: LikelihoodModel) -> BatchResult:
         """The model's turn, if it needs one: a batch is asked whole, whatever of it is known."""
-        if self.complete:
-            return self.recalled()
-        before = model.forwards
+        if self.known.complete:
+            return self.known
+        before, keys = model.forwards, self.known.keys
         rows = model.margins(self.requests, self.prepared)
-        margins = {key: m for keys, row in zip(self.keys, rows, strict=True) for key, m in zip(keys, row, strict=True)}
-        spent = model.forwards - before
-        return BatchResult(self.entries, self.keys, margins, True, self.failed, self.pictures, spent)
+        margins = {key: m for some, row in zip(keys, rows, strict=True) for key, m in zip(some, row, strict=True)}
+        return replace(self.known, margins=margins, fresh=True, forwards=model.forwards - before)
 
 
 @dataclass(frozen=True)
@@ -100,35 +90,36 @@ class Lookup:
     source: Store | KnownMargins
     stamp: Stamp
 
-    def stored(self, batch: Batch) -> PreparedBatch | None:
-        """The batch, where all of it is known."""
-        pixels = [digest for entry in batch if (digest := self.pixels(entry)) is not None]
-        if len(pixels) < len(batch):
+    def stored(self, batch: Batch) -> BatchResult | None:
+        """The result of a batch of which all is known."""
+        seen = self._seen(batch)
+        if len(seen) < len(batch):
             return None
-        keys = [self.keys(entry, digest) for entry, digest in zip(batch, pixels, strict=True)]
-        prepared = PreparedBatch(batch, keys, self.known(keys))
-        return prepared if prepared.complete else None
+        keys = [self.keys(entry, digest) for entry, digest in seen]
+        result = BatchResult(batch, keys, self.known(keys), fresh=False)
+        return result if result.complete else None
 
     def known_of(self, batch: Batch) -> KnownMargins:
         """What is known of a batch that is not known whole: one of its pictures may be new, or cannot be shown."""
-        seen = [(entry, digest) for entry in batch if (digest := self.pixels(entry)) is not None]
+        seen = self._seen(batch)
         stamped = [(self.stamp(entry.image), digest) for entry, digest in seen if entry.image is not None]
         margins = self.known([self.keys(entry, digest) for entry, digest in seen])
         return KnownMargins(margins, {stamp: digest for stamp, digest in stamped if stamp is not None})
 
-    def pixels(self, entry: Entry) -> str | None:
-        """The digest of what is shown; None for a picture that was not seen before."""
+    def _seen(self, batch: Batch) -> list[tuple[Entry, str]]:
+        """The entries whose pictures were seen before, with the digest of what is shown."""
+        return [(entry, digest) for entry in batch if (digest := self._pixels(entry)) is not None]
+
+    def _pixels(self, entry: Entry) -> str | None:
         if entry.image is None:
             return ""
         stamp = self.stamp(entry.image)
         return None if stamp is None else self.source.pixels_of(stamp)
 
     def keys(self, entry: Entry, pixels: str) -> list[bytes]:
-        """A key for each question of the entry."""
         return [margin_key(self.digest, pixels, probe) for probe in entry.probes]
 
     def known(self, keys: list[list[bytes]]) -> dict[bytes, float]:
-        """What is known under these keys."""
         return self.source.get(key for each in keys for key in each)
 
 
@@ -142,57 +133,44 @@ class Preparer:
 
     def prepare(self, batch: Batch) -> PreparedBatch:
         """A batch whose pictures are opened, unless all of it is known."""
-        return self.lookup.stored(batch) or self._opened(batch)
-
-    def _opened(self, batch: Batch) -> PreparedBatch:
+        if (stored := self.lookup.stored(batch)) is not None:
+            return PreparedBatch(stored)
         entries: list[Entry] = []
         requests: list[Request] = []
-        keys: list[list[bytes]] = []
         failed: dict[str, str] = {}
         stamps: dict[str, str] = {}
-        opened: dict[str, tuple[Image, str]] = {}
+        opened: dict[str | None, tuple[Image | None, str]] = {None: (None, "")}
         for entry in batch:
-            view, pixels = None, ""
-            if entry.image is not None:
-                try:
-                    if entry.image not in opened:
-                        opened[entry.image] = self._open(entry.image, stamps)
-                except RecapError as error:
-                    failed[entry.image] = str(error)
-                    continue
-                picture, pixels = opened[entry.image]
-                view = view_of(picture, entry.view)
+            try:
+                if entry.image is not None and entry.image not in opened:
+                    # Stamped before it is opened: should the file change meanwhile, the stamp is the old one.
+                    stamp, picture = self.lookup.stamp(entry.image), self.open_image(entry.image)
+                    opened[entry.image] = picture, pixels_digest(picture)
+                    if stamp is not None:
+                        stamps[stamp] = opened[entry.image][1]
+            except RecapError as error:
+                failed[str(entry.image)] = str(error)
+                continue
+            picture, _ = opened[entry.image]
             entries.append(entry)
-            requests.append(Request(view, entry.questions))
-            keys.append(self.lookup.keys(entry, pixels))
-        prepared = PreparedBatch(tuple(entries), keys, self.lookup.known(keys), requests, None, failed, stamps)
-        return prepared if prepared.complete else self._processed(prepared)
-
-    def _open(self, image: str, stamps: dict[str, str]) -> tuple[Image, str]:
-        # Stamped before it is opened: should the file change meanwhile, the stamp is the old one and means nothing.
-        stamp = self.lookup.stamp(image)
-        picture = self.open_image(image)
-        pixels = pixels_digest(picture)
-        if stamp is not None:
-            stamps[stamp] = pixels
-        return picture, pixels
-
-    def _processed(self, batch: PreparedBatch) -> PreparedBatch:
+            requests.append(Request(None if picture is None else view_of(picture, entry.view), entry.questions))
+        keys = [self.lookup.keys(entry, opened[entry.image][1]) for entry in entries]
+        known = BatchResult(tuple(entries), keys, self.lookup.known(keys), False, failed, stamps)
         try:
-            return replace(batch, prepared=self.model.prepare(batch.requests))
+            return PreparedBatch(known, requests, None if known.complete else self.model.prepare(requests))
         except RecapError:
-            refused = {i: why for i, request in enumerate(batch.requests) if (why := self._refusal(request))}
+            return self._without_refused(known, requests)
+
+    def _without_refused(self, known: BatchResult, requests: list[Request]) -> PreparedBatch:
+        """Set aside what the processor cannot take (a picture of 3 × 4,000 pixels, say), and go on with the rest."""
+        refused: dict[str, str] = {}
+        for entry, request in zip(known.entries, requests, strict=True):
+            try:
+                self.model.prepare([request])
+            except RecapError as error:
+                refused[str(entry.image)] = str(error)
         if not refused:
             raise RecapError("the model's processor takes each picture of a batch alone, but not together")
-        # Set aside what the processor cannot take (a picture of 3 × 4,000 pixels, say), and go on with the rest.
-        failed = batch.failed | {str(batch.entries[i].image): why for i, why in refused.items()}
-        alone = {batch.entries[i].image for i in refused}
-        rest = self.prepare(tuple(entry for entry in batch.entries if entry.image not in alone))
-        return replace(rest, failed=rest.failed | failed, pictures=rest.pictures | batch.pictures)
-
-    def _refusal(self, request: Request) -> str | None:
-        try:
-            self.model.prepare([request])
-        except RecapError as error:
-            return str(error)
-        return None
+        rest = self.prepare(tuple(entry for entry in known.entries if str(entry.image) not in refused))
+        failed, pictures = rest.known.failed | known.failed | refused, rest.known.pictures | known.pictures
+        return replace(rest, known=replace(rest.known, failed=failed, pictures=pictures))

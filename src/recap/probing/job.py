@@ -9,12 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from recap.claims import Graph, default_graph
+from recap.claims import Graph, Statement, default_graph
 from recap.probes import Plan, Probe, View, merge_by_image, plan_probes
-from recap.probing.item import Item
 
 TEXT_QUESTIONS = 16
 """questions without a picture that share a tree"""
+
+
+@dataclass(frozen=True)
+class Item:
+    """A statement about an image and, if that is known, whether it is true; in its dataset's canonical order."""
+
+    id: str
+    dataset: str
+    """empty where the statement comes from none"""
+    unit: str
+    """what is resampled and split whole: a choice group where there is one, else the image"""
+    image: str | None
+    statement: Statement
+    label: str | None
+    """yes, no, or None where the truth is unknown"""
+    question: str | None = None
+    """the direct question in the asker's own words; None asks the relation's template"""
+    answer: str | None = None
+    """a frozen answer to audit, if the data brings one"""
 
 
 @dataclass(frozen=True)
@@ -27,7 +45,6 @@ class Entry:
 
     @property
     def probes(self) -> tuple[Probe, ...]:
-        """The probes that these questions are."""
         return tuple(Probe(question, self.view) for question in self.questions)
 
 
@@ -43,7 +60,6 @@ class ProbingJob:
 
     @property
     def probes(self) -> int:
-        """How many margins there are to find."""
         return sum(len(entry.questions) for batch in self.batches for entry in batch)
 
 
@@ -71,23 +87,17 @@ def plan_job(
     )
     images = tuple(locate(item.image or "") for item in items)
     merged = merge_by_image(plans, images)
-    entries = [*_with_pictures(merged), *_without(merged)]
+    entries = [
+        Entry(image, view, questions)
+        for image, asked in merged.items()
+        for view in (View.IMAGE, View.DEGRADED, View.FLIPPED)
+        if (questions := tuple(probe.question for probe in asked if probe.view is view))
+    ]
+    # A question without its picture is the same whatever the picture was: each is asked once in the whole job.
+    texts = list(dict.fromkeys(p.question for asked in merged.values() for p in asked if p.view is View.TEXT))
+    for start in range(0, len(texts), TEXT_QUESTIONS):
+        entries.append(Entry(None, View.TEXT, tuple(texts[start : start + TEXT_QUESTIONS])))
     return ProbingJob(tuple(items), plans, images, tuple(_batches(entries, size, budget)))
-
-
-def _with_pictures(merged: dict[str, tuple[Probe, ...]]) -> Iterator[Entry]:
-    for image, probes in merged.items():
-        for view in (View.IMAGE, View.DEGRADED, View.FLIPPED):
-            questions = tuple(probe.question for probe in probes if probe.view is view)
-            if questions:
-                yield Entry(image, view, questions)
-
-
-def _without(merged: dict[str, tuple[Probe, ...]]) -> Iterator[Entry]:
-    """A question without its picture is the same whatever the picture was: each is asked once in the whole job."""
-    questions = list(dict.fromkeys(p.question for probes in merged.values() for p in probes if p.view is View.TEXT))
-    for start in range(0, len(questions), TEXT_QUESTIONS):
-        yield Entry(None, View.TEXT, tuple(questions[start : start + TEXT_QUESTIONS]))
 
 
 def _batches(entries: Sequence[Entry], size: Size, budget: int) -> Iterator[tuple[Entry, ...]]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from recap.claims import Graph
-from recap.models.contract import LikelihoodModel
+from recap.errors import RecapError, one_of
+from recap.images import image_stamp, open_image
+from recap.models import Identity, LikelihoodModel
 from recap.probes import Plan, Probe, View
 from recap.probing.batch import Batch, BatchResult, Lookup, Open, PreparedBatch, Preparer, Stamp
-from recap.probing.item import Item
-from recap.probing.job import ProbingJob
+from recap.probing.job import Item, ProbingJob
 from recap.store import Store
 from recap.table import Row, row_from_fields
 
@@ -37,12 +39,10 @@ class ProbeRun:
 
     @property
     def done(self) -> int:
-        """Probes answered so far."""
         return self.computed + self.found
 
     @property
     def rate(self) -> float:
-        """Probes answered per second."""
         return self.done / self.seconds if self.seconds else 0.0
 
     def add(self, result: BatchResult, store: Store) -> None:
@@ -104,6 +104,66 @@ def _ahead(preparer: Preparer, batches: tuple[Batch, ...]) -> Iterator[PreparedB
             yield waiting.result()
 
 
+class Engine(Protocol):
+    """Answers probing jobs as one model, wherever that runs and however often."""
+
+    identity: Identity
+    way: str
+    """how the model is scored"""
+    tokens: int
+    """about how many tokens one batch may hold"""
+
+    def size(self, image: tuple[int, int] | None, questions: int) -> int:
+        """About how many tokens so many questions take, from the picture's width and height alone."""
+        ...
+
+    def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
+        """Find every margin of the job, and keep each in the store. `progress` is given the probes answered so far."""
+        ...
+
+
+class LocalEngine:
+    """One model, in this process: batch after batch, in the job's order."""
+
+    def __init__(self, model: LikelihoodModel) -> None:
+        self.model = model
+        self.identity, self.way, self.tokens, self.size = model.identity, model.way, model.tokens, model.size
+
+    def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
+        return run_job(job, self.model, store, open_image, progress, image_stamp)
+
+
+def open_engine(
+    engine: str,
+    load: Callable[[], LikelihoodModel],
+    *,
+    address: str | None = None,
+    workers: int | None = None,
+    gpus: float | None = None,
+    served: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> contextlib.AbstractContextManager[Engine]:
+    """An engine by name, checked at once; on entering, `load` runs wherever the engine needs the model.
+
+    `served` says that the model is behind an address, so that its workers need no GPU.
+    """
+    one_of(engine, ("local", "ray"), "an engine")
+    if engine == "local" and (address, workers, gpus) != (None, None, None):
+        raise RecapError("--address, --workers and --gpus-per-worker belong to --engine ray")
+
+    @contextlib.contextmanager
+    def opened() -> Generator[Engine]:
+        if engine == "local":
+            yield LocalEngine(load())
+            return
+        from recap.probing.cluster.engine import RayEngine, session
+
+        with session(address, workers, 0.0 if served and gpus is None else gpus) as pool:
+            yield RayEngine(load, pool, say)
+
+    return opened()
+
+
 def margin_of(margins: Margins, image: str, probe: Probe) -> float | None:
     """The margin of a probe about a picture, if it was found."""
     return margins.get((None if probe.view is View.TEXT else image, probe))
@@ -134,7 +194,7 @@ def _row(item: Item, plan: Plan, image: str, margins: Margins, model: str, graph
             direct[role.kind] = margin
         else:
             channels.setdefault(role.probe.view.value, {})[role.relation or ""] = margin
-    fields: dict[str, Any] = {
+    fields = {
         "id": item.id,
         "dataset": item.dataset or None,
         "unit": item.unit,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recap.errors import RecapError
+from recap.probes import Probe, View
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS margins (key BLOB PRIMARY KEY, margin REAL NOT NULL) WITHOUT ROWID;
@@ -42,16 +47,18 @@ class Store:
             self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             for setting in SETTINGS:
                 self._db.execute(f"PRAGMA {setting}")
-            self._check_and_create()
+            mark = int(self._db.execute("PRAGMA application_id").fetchone()[0])
+            tables = int(self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
+            if mark != APPLICATION and tables:
+                raise RecapError(f"{self.path}: this is a database, but not a margin store")
+            self._db.executescript(f"PRAGMA application_id = {APPLICATION};{SCHEMA}")
         except sqlite3.Error as error:
             raise RecapError(f"{self.path}: cannot open the store: {error}") from None
 
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -61,7 +68,6 @@ class Store:
         return int(self._db.execute("SELECT COUNT(*) FROM margins").fetchone()[0])
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
-        """The margins that are there."""
         wanted = list(dict.fromkeys(keys))
         margins: dict[bytes, float] = {}
         for start in range(0, len(wanted), AT_ONCE):
@@ -78,20 +84,11 @@ class Store:
         `pictures` holds the digests of its pictures' pixels by stamp, so that a run that finds all margins need not
         open them.
         """
-        with self._lock:
-            try:
-                self._db.execute("BEGIN IMMEDIATE")
-                self._db.executemany("INSERT OR IGNORE INTO margins VALUES (?, ?)", margins.items())
-                self._db.executemany("INSERT OR IGNORE INTO pictures VALUES (?, ?)", (pictures or {}).items())
-                self._db.execute("COMMIT")
-            except sqlite3.Error as error:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise RecapError(f"{self.path}: cannot write to the store: {error}") from None
+        self._insert(margins=margins.items(), pictures=(pictures or {}).items())
 
     def remember_model(self, digest: str, identity: str) -> None:
         """Keep what a model's digest stands for, in words."""
-        self._insert("INSERT OR IGNORE INTO models VALUES (?, ?)", (digest, identity))
+        self._insert(models=[(digest, identity)])
 
     def pixels_of(self, stamp: str) -> str | None:
         """The digest of a picture's pixels, if the picture was seen before."""
@@ -100,27 +97,44 @@ class Store:
 
     def remember_run(self, job: str, probes: int, seconds: float) -> None:
         """Keep how long computing a job's margins took, the first time."""
-        self._insert("INSERT OR IGNORE INTO runs VALUES (?, ?, ?)", (job, probes, seconds))
+        self._insert(runs=[(job, probes, seconds)])
 
     def run_of(self, job: str) -> tuple[int, float] | None:
         """Probes computed for a job, and the seconds that took; None if it was never run here."""
         row = self._query("SELECT probes, seconds FROM runs WHERE job = ?", job)
         return None if row is None else (int(row[0]), float(row[1]))
 
-    def _insert(self, statement: str, values: tuple[object, ...]) -> None:
+    def _insert(self, **tables: Iterable[tuple[object, ...]]) -> None:
+        """Rows into tables, all or none; what is there already stays."""
         with self._lock:
             try:
-                self._db.execute(statement, values)
+                self._db.execute("BEGIN IMMEDIATE")
+                for table, rows in tables.items():
+                    marks = "?, ?, ?" if table == "runs" else "?, ?"
+                    self._db.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)
+                self._db.execute("COMMIT")
             except sqlite3.Error as error:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
                 raise RecapError(f"{self.path}: cannot write to the store: {error}") from None
 
     def _query(self, query: str, value: str) -> tuple[Any, ...] | None:
         with self._lock:
             return self._db.execute(query, (value,)).fetchone()
 
-    def _check_and_create(self) -> None:
-        mark = int(self._db.execute("PRAGMA application_id").fetchone()[0])
-        tables = int(self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
-        if mark != APPLICATION and tables:
-            raise RecapError(f"{self.path}: this is a database, but not a margin store")
-        self._db.executescript(f"PRAGMA application_id = {APPLICATION};{SCHEMA}")
+
+def pixels_digest(image: Image) -> str:
+    """A name for what is seen: the same pixels in another file, format or mode give the same name."""
+    rgb = image.convert("RGB")
+    return hashlib.sha256(f"{rgb.width}x{rgb.height}:".encode() + rgb.tobytes()).hexdigest()
+
+
+def margin_key(identity: str, pixels: str, probe: Probe) -> bytes:
+    """The key of one margin: a digest of everything that could change it, and of nothing else.
+
+    A question without its image is the same whatever the image was. `identity` is the model's digest: it covers
+    checkpoint, dtype, attention, template, answer tokens and libraries.
+    """
+    seen = "none" if probe.view is View.TEXT else pixels
+    text = json.dumps([identity, seen, probe.view.value, probe.question], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).digest()

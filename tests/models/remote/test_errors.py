@@ -6,8 +6,8 @@ import time
 import httpx
 import pytest
 
-from recap.models.remote.contract import RefusedError
-from recap.models.remote.errors import TransientError, connection_error, status_error
+from recap.models.remote.client import connection_error, status_error
+from recap.models.remote.contract import RefusedError, TransientError
 
 ADVICE = (("context length", "start it with more room"),)
 

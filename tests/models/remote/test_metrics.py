@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler
 
 import pytest
 
-from recap.models.remote.metrics import PrefixCache, prefix_cache
+from recap.models.remote.vllm import PrefixCache, prefix_cache
 from tests.models.remote.server import listening
 
 COUNTERS = """\

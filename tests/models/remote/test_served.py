@@ -23,7 +23,7 @@ from recap.models.local import LocalModel
 from recap.models.remote import is_remote
 from recap.models.remote.address import parse_address
 from recap.models.remote.model import RemoteModel
-from recap.models.remote.template import load_template
+from recap.models.remote.sglang import load_template
 from recap.policy import load_policy
 from recap.store import Store
 from recap.table import read_table
@@ -81,8 +81,8 @@ def test_answers_of_several_tokens_are_summed_by_the_chain_rule(dialect: str) ->
 def test_what_both_answers_begin_with_is_not_asked_about() -> None:
     with serving(Server()) as server:
         model = RemoteModel.load(server.address, answers=(" the mug", " the ball"), **QUICK)
-        assert [len(step.ids) for step in model.answers.steps] == [2]
-        assert model.answers.steps[0].prefix.strip() == "the"
+        assert [len(signs) for _, signs in model.answers.steps] == [2]
+        assert model.answers.steps[0][0].strip() == "the"
 
 
 def test_a_picture_is_sent_once_and_named_afterwards() -> None:
@@ -221,7 +221,7 @@ def test_sglang_needs_the_checkpoints_template(tmp_path: Path) -> None:
     for place in (folder, folder / "chat_template.jinja"):
         template = load_template(str(place))
         for shown in (True, False):
-            assert template.prompt(QUESTIONS[0], shown) == prompter.prompt(QUESTIONS[0], shown)
+            assert template(QUESTIONS[0], shown) == prompter.prompt(QUESTIONS[0], shown)
     with pytest.raises(RecapError, match="there is no chat template here"):
         load_template(str(tmp_path))
 

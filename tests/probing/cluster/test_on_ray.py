@@ -24,8 +24,7 @@ from tests.probing.checkpoint import save_checkpoint, save_dataset
 from tests.probing.cluster.loading import noted, small, unlike_the_first
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'recap-vlm[ray]'")
-from recap.probing.cluster.engine import RayEngine
-from recap.probing.cluster.session import session
+from recap.probing.cluster.engine import RayEngine, session
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
 IMAGES = 40

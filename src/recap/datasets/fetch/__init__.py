@@ -14,7 +14,7 @@ from recap.datasets.fetch.folder import Folder, silent
 from recap.datasets.fetch.sources import OfficialSource, load_sources, source_of
 from recap.datasets.reading import MissingFileError
 from recap.errors import RecapError, quoted
-from recap.probing.item import Item
+from recap.probing import Item
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ from urllib.parse import urlsplit
 
 from recap.errors import RecapError
 
-SCHEMES = ("http://", "https://")
 KEYS = ("RECAP_API_KEY", "OPENAI_API_KEY")
 """environment variables that may hold the key, the first that is set counts; a key comes from nowhere else"""
 
 
 def is_remote(name: str) -> bool:
     """Whether a model's name is the address of a server."""
-    return name.lower().startswith(SCHEMES)
+    return name.lower().startswith(("http://", "https://"))
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,15 @@
-"""The HTTP client: connections, time-outs, and retries while a server is busy, slow, or gone for a while."""
+"""The HTTP client: connections, time-outs, retries while a server is busy, slow or gone for a while."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import itertools
+import email.utils
 import json
 import random
+import re
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -17,11 +17,12 @@ import httpx
 
 from recap.errors import RecapError
 from recap.models.remote.address import Address, is_loopback
-from recap.models.remote.contract import InvalidReplyError, RefusedError
-from recap.models.remote.errors import TransientError, connection_error, status_error
+from recap.models.remote.contract import RefusedError, TransientError
 
 T = TypeVar("T")
 
+BUSY = {408, 425, 429, 502, 503, 504, 529}
+"""statuses of a server, or of something before it, that may answer later"""
 TRIES = 4
 """how often an answer that makes no sense, or a server's own mistake, is asked for again: it may be for ever"""
 LONGEST_PAUSE = 5.0
@@ -95,122 +96,156 @@ class Client:
         """The error that says what is wrong with this server."""
         return RefusedError(f"{self.address}: {why}")
 
-    async def get(self, path: str, read: Callable[[Any], T]) -> T:
-        """What `read` makes of a document; RefusedError where there is none."""
-        return await self._call("GET", path, None, read)
+    async def call(self, path: str, read: Callable[[Any], T], body: dict[str, Any] | None = None) -> T:
+        """What `read` makes of the answer; sent until there is one to read, or until patience ends.
 
-    async def post(self, path: str, body: dict[str, Any], read: Callable[[Any], T]) -> T:
-        """What `read` makes of the answer. It raises InvalidReplyError for an answer that cannot be the right one."""
-        return await self._call("POST", path, body, read)
-
-    async def _call(self, method: str, path: str, body: dict[str, Any] | None, read: Callable[[Any], T]) -> T:
-        """Send until there is an answer to read, or until patience ends."""
-        failing_since, limited = 0.0, 0
-        for attempt in itertools.count():
+        A body makes it a POST. `read` raises TransientError for an answer that cannot be the right one.
+        """
+        attempt, failing_since, limited = 0, 0.0, 0
+        while True:
             try:
-                result = read(await self._once(method, path, body))
-            except InvalidReplyError as error:
-                failure = TransientError(str(error), limited=True)
+                result = read(await self._once(path, body))
+                self._announced = False
+                return result
             except TransientError as error:
                 failure = error
             except RecapError:
                 raise
             except (KeyError, TypeError, IndexError, AttributeError, ValueError):
-                failure = TransientError(f"the answer to {path} is not of the expected form", limited=True)
-            else:
-                self._announced = False
-                return result
+                failure = TransientError(f"the answer to {path} is not of the expected form")
             now = time.monotonic()
             failing_since = failing_since or now
             limited += failure.limited
-            pause = max(self._pause(attempt), failure.retry_after or 0.0)
+            # Doubling pauses; jitter, so that requests that failed together do not return together.
+            pause = min(self.options.pause * 2 ** min(attempt, 16), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
+            pause = max(pause, failure.retry_after or 0.0)
+            attempt += 1
             patience = self.options.patience if self.last_reply else min(self.options.patience, STARTING)
             if limited >= TRIES:
                 raise self.refusal(f"{failure}, {TRIES} times over") from None
             if now + pause - failing_since > patience:
-                raise RecapError(self._given_up(failure, now - failing_since, patience)) from None
-            self._announce(failure, patience)
+                kept = "; what was stored stays, and the same command goes on from there" if self.last_reply else ""
+                why = f", for {max(now - failing_since, 0):.0f} s{kept}"
+                if failure.retry_after is not None and failure.retry_after > patience:
+                    why = f", and asks to wait {failure.retry_after:g} s: more than --patience {patience:g}"
+                raise RecapError(f"{self.address}: {failure}{why}") from None
+            # Once per interruption: all requests under way fail together.
+            if failure.disconnected and self.last_reply and not self._announced:
+                self._announced = True
+                self._say(f"{self.address}: {failure}; asking again for up to {patience:g} s")
             if failure.retry_after is not None:
                 self._not_before = max(self._not_before, now + failure.retry_after)
             await asyncio.sleep(pause)
-        raise AssertionError("unreachable")
 
-    async def _once(self, method: str, path: str, body: dict[str, Any] | None) -> Any:
+    async def _once(self, path: str, body: dict[str, Any] | None) -> Any:
         """One request and its whole answer, as JSON."""
-        async with self._connection() as http:
+        http, tag = await self._pool.get(), uuid.uuid4().hex
+        try:
             await asyncio.sleep(max(0.0, self._not_before - time.monotonic()))
             # Written out only now: requests that wait for a connection hold no copy of their picture.
             content = None if body is None else json.dumps(body, ensure_ascii=False).encode()
             self.sent += 1
-            tag = uuid.uuid4().hex
-            try:
-                async with asyncio.timeout(self.options.timeout):
-                    status, headers, text = await self._exchange(http, method, path, content, tag)
-                self.last_reply = time.monotonic()
-            except TimeoutError:
-                why = f"no answer within {self.options.timeout:g} s (--timeout)"
-                raise TransientError(why, disconnected=True) from None
-            except httpx.HTTPError as error:
-                raise TransientError(connection_error(error), disconnected=True) from None
-            except httpx.InvalidURL:
-                raise self.refusal("this is not an address: expected http://host:port/v1") from None
-        if status != 200:
-            words = text.decode("utf-8", "replace")
-            clean = words.replace(self._key, "…") if self._key else words  # should a server repeat it
-            failure = status_error(status, headers, clean, path, keyed=self._key is not None, advice=self.advice)
-            raise failure if isinstance(failure, TransientError) else self.refusal(str(failure))
-        try:
-            answer = json.loads(text)
-        except ValueError:
-            raise TransientError("an answer was not JSON", limited=True) from None
-        self._check_tag(answer, tag)
-        return answer
-
-    def _check_tag(self, answer: Any, tag: str) -> None:
-        """vLLM puts a request's id into the answer. Once it did, an answer without is one to another request."""
-        if isinstance(answer, dict) and "id" in answer:
-            carried = tag in str(cast(dict[str, Any], answer)["id"])
-            if self._tagged and not carried:
-                raise TransientError("an answer came that belongs to another request", limited=True)
-            self._tagged = self._tagged or carried
-
-    @contextlib.asynccontextmanager
-    async def _connection(self) -> AsyncGenerator[httpx.AsyncClient]:
-        http = await self._pool.get()
-        try:
-            yield http
+            request: dict[str, Any] = {
+                "content": content,
+                "headers": {"X-Request-Id": tag} | ({"Content-Type": "application/json"} if content else {}),
+                "extensions": {"trace": self._count_connection},
+            }
+            method, url, text = "POST" if content else "GET", self.address.root + path, bytearray()
+            async with asyncio.timeout(self.options.timeout), http.stream(method, url, **request) as reply:
+                async for chunk in reply.aiter_bytes():
+                    text += chunk
+                    if len(text) > MOST_BYTES:
+                        raise self.refusal(f"the answer to {path} does not end")
+            self.last_reply = time.monotonic()
+        except TimeoutError:
+            why = f"no answer within {self.options.timeout:g} s (--timeout)"
+            raise TransientError(why, disconnected=True, limited=False) from None
+        except httpx.HTTPError as error:
+            raise TransientError(connection_error(error), disconnected=True, limited=False) from None
+        except httpx.InvalidURL:
+            raise self.refusal("this is not an address: expected http://host:port/v1") from None
         finally:
             self._pool.put_nowait(http)
-
-    async def _exchange(
-        self, http: httpx.AsyncClient, method: str, path: str, content: bytes | None, tag: str
-    ) -> tuple[int, httpx.Headers, bytes]:
-        headers = {"X-Request-Id": tag} | ({"Content-Type": "application/json"} if content else {})
-        url, trace = self.address.root + path, {"trace": self._count_connection}
-        async with http.stream(method, url, content=content, headers=headers, extensions=trace) as answer:
-            body = bytearray()
-            async for chunk in answer.aiter_bytes():
-                body += chunk
-                if len(body) > MOST_BYTES:
-                    raise self.refusal(f"the answer to {path} does not end")
-            return answer.status_code, answer.headers, bytes(body)
+        if reply.status_code != 200:
+            words = text.decode("utf-8", "replace")
+            clean = words.replace(self._key, "…") if self._key else words  # should a server repeat it
+            failure = status_error(reply.status_code, reply.headers, clean, path, bool(self._key), self.advice)
+            raise failure if isinstance(failure, TransientError) else self.refusal(str(failure))
+        try:
+            answer: Any = json.loads(text)
+        except ValueError:
+            raise TransientError("an answer was not JSON") from None
+        # vLLM puts a request's id into the answer. Once it did, an answer without is one to another request.
+        document: object = answer
+        if isinstance(document, dict) and "id" in document:
+            carried = tag in str(cast(dict[str, Any], document)["id"])
+            if self._tagged and not carried:
+                raise TransientError("an answer came that belongs to another request")
+            self._tagged = self._tagged or carried
+        return answer
 
     async def _count_connection(self, event: str, _info: dict[str, Any]) -> None:
         self.connections += event == "connection.connect_tcp.complete"
 
-    def _pause(self, attempt: int) -> float:
-        """Doubling pauses; jitter, so that requests that failed together do not return together."""
-        return min(self.options.pause * 2 ** min(attempt, 16), LONGEST_PAUSE) * random.uniform(0.5, 1.5)
 
-    def _announce(self, failure: TransientError, patience: float) -> None:
-        """Once per interruption: all requests under way fail together."""
-        if failure.disconnected and self.last_reply and not self._announced:
-            self._announced = True
-            self._say(f"{self.address}: {failure}; asking again for up to {patience:g} s")
+def status_error(
+    status: int, headers: httpx.Headers, text: str, path: str, keyed: bool, advice: Sequence[tuple[str, str]]
+) -> TransientError | RefusedError:
+    """What a status other than 200 means: try again, or not. `advice` knows the refusals of this kind of server."""
+    why = _message(text)
+    detail = f"{status}: {why}" if why else str(status)
+    if status in BUSY:
+        return TransientError(f"the server is busy ({detail})", retry_after=_retry_after(headers), limited=False)
+    if status >= 500:
+        return TransientError(f"the server failed ({detail})")
+    if status in (401, 403):
+        refuses = "refuses the key from the environment" if keyed else "wants a key: set RECAP_API_KEY"
+        return RefusedError(f"the server {refuses} ({status})")
+    if 300 <= status < 400:
+        return RefusedError(f"the server sends elsewhere ({status}): give the address it means")
+    for pattern, change in advice:
+        if re.search(pattern, why, re.IGNORECASE):
+            return RefusedError(f"{change} ({why})")
+    if status in (404, 405):
+        return RefusedError(f"there is no {path} here ({detail})")
+    return RefusedError(f"the server refuses {path} ({detail})")
 
-    def _given_up(self, failure: TransientError, seconds: float, patience: float) -> str:
-        wait = failure.retry_after
-        if wait is not None and wait > patience:
-            return f"{self.address}: {failure}, and asks to wait {wait:g} s: more than --patience {patience:g}"
-        kept = "; what was stored stays, and the same command goes on from there" if self.last_reply else ""
-        return f"{self.address}: {failure}, for {max(seconds, 0):.0f} s{kept}"
+
+def connection_error(error: httpx.HTTPError) -> str:
+    """Why a connection failed, in words without addresses or headers."""
+    if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        why = str(error).lower()
+        if "name or service not known" in why or "name resolution" in why or "nodename" in why:
+            return "no host of that name is known"
+        if "certificate" in why or "ssl" in why:
+            return "no safe connection can be made (certificate)"
+        return "the server does not answer (connection refused)"
+    if isinstance(error, httpx.UnsupportedProtocol | httpx.ProxyError):
+        return f"no connection can be made ({type(error).__name__})"
+    return "the connection broke in the middle"
+
+
+def _retry_after(headers: httpx.Headers) -> float | None:
+    """Seconds, or a date, that the server asks us to wait."""
+    text = headers.get("Retry-After", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        return float(text)
+    try:
+        date = email.utils.parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return max(0.0, date.timestamp() - time.time())
+
+
+def _message(text: str) -> str:
+    """The server's own words, short: `{"error": {"message": …}}`, `{"message": …}`, `{"detail": …}` or plain."""
+    try:
+        value: Any = json.loads(text)
+        while isinstance(value, dict):
+            inner = cast(dict[str, Any], value)
+            value = next((inner[name] for name in ("error", "message", "detail") if name in inner), "")
+        text = value if isinstance(value, str) else json.dumps(value)
+    except ValueError:
+        text = "" if "<html" in text.lower() else text
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 200 else f"{flat[:199]}…"

@@ -16,8 +16,17 @@ SAMPLE = "Is the mug to the left of the laptop?"
 """the question of the handshake; the same as the local engine resolves its answers behind"""
 
 
-class InvalidReplyError(Exception):
-    """A reply that is not what was asked for. The query is sent again a few times; nothing is guessed."""
+@dataclass(eq=False)
+class TransientError(Exception):
+    """A request that may work if it is sent again: no answer came, or one that is not what was asked for."""
+
+    why: str
+    disconnected: bool = False
+    """the connection failed: the user is told that we wait"""
+    retry_after: float | None = None
+    """seconds that the server asks us to wait"""
+    limited: bool = True
+    """an answer did come: it is asked for only so many times"""
 
 
 class RefusedError(RecapError):
@@ -117,8 +126,7 @@ class Backend(ABC):
         """Token ids of that prompt with the beginning of an answer behind it."""
 
     @abstractmethod
-    async def tokens(self, text: str, special: bool = False) -> list[int]:
-        """Token ids of a text."""
+    async def tokens(self, text: str, special: bool = False) -> list[int]: ...
 
     @abstractmethod
     async def ask(self, query: Query) -> Reply:

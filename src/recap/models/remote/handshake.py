@@ -1,17 +1,26 @@
-"""The handshake at the start: does the server see the picture, give what is asked for, and cut nothing off?"""
+"""The handshake at the start: what are the answers' tokens, and does the server see the picture and cut nothing off?"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
 
-from recap.models.remote.answers import AnswerTokens
-from recap.models.remote.contract import SAMPLE, Backend, ChatPrompt, EncodedImage, Query, RefusedError, ServerInfo
+from recap.models.remote.contract import (
+    SAMPLE,
+    Backend,
+    ChatPrompt,
+    EncodedImage,
+    Query,
+    RefusedError,
+    Reply,
+    ServerInfo,
+)
 
 QUESTIONS = (SAMPLE, "Is the cat on the table?", "Does the box contain the ball?")
 """In half precision two pictures can give one margin by chance; with three questions they do not."""
@@ -26,14 +35,6 @@ def encode(image: Image.Image) -> EncodedImage:
     image.convert("RGB").save(stream, "PNG", compress_level=1)
     png = stream.getvalue()
     return EncodedImage(base64.b64encode(png).decode(), f"recap-{hashlib.sha256(png).hexdigest()}")
-
-
-def _test_images() -> tuple[EncodedImage, EncodedImage]:
-    """Noise, and a black half beside a white one: nothing alike, of one size."""
-    noise = np.random.default_rng(0).integers(0, 256, (96, 96, 3), dtype=np.uint8)
-    halves = np.zeros((96, 96, 3), dtype=np.uint8)
-    halves[:, 48:] = 255
-    return encode(Image.fromarray(noise)), encode(Image.fromarray(halves))
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,14 @@ class Handshake:
 
     def __init__(self, backend: Backend, prompt: ChatPrompt, answers: AnswerTokens) -> None:
         self.backend, self.prompt, self.answers = backend, prompt, answers
-        self.images = _test_images()
+        # Noise, and a black half beside a white one: nothing alike, of one size.
+        noise = np.random.default_rng(0).integers(0, 256, (96, 96, 3), dtype=np.uint8)
+        halves = np.zeros((96, 96, 3), dtype=np.uint8)
+        halves[:, 48:] = 255
+        self.images = encode(Image.fromarray(noise)), encode(Image.fromarray(halves))
 
     async def run(self, info: ServerInfo) -> HandshakeResult:
-        """All checks, once."""
-        ids, refusal = self.answers.steps[0].ids, self.backend.client.refusal
+        ids, refusal = tuple(self.answers.steps[0][1]), self.backend.client.refusal
         bare = await self.backend.ask(Query(SAMPLE, None, ids))
         if bare.prompt_tokens is not None and bare.prompt_tokens < len(self.prompt.ids):
             raise refusal(
@@ -114,3 +118,65 @@ class Handshake:
     async def _margin(self, question: str, image: EncodedImage | None, by_name: bool = False) -> float:
         queries = self.answers.queries(question, image, by_name)
         return self.answers.margin([await self.backend.ask(query) for query in queries])
+
+
+@dataclass(frozen=True)
+class AnswerTokens:
+    """Token ids of both continuations, and the queries that find their margin, summed by the chain rule."""
+
+    yes: tuple[int, ...]
+    no: tuple[int, ...]
+    steps: tuple[tuple[str, dict[int, int]], ...]
+    """per token: the text before it, and the tokens that may stand there with their sign (yes 1, no −1)"""
+
+    def queries(self, question: str, image: EncodedImage | None, by_name: bool = False) -> list[Query]:
+        return [Query(question, image, tuple(signs), prefix, by_name) for prefix, signs in self.steps]
+
+    def margin(self, replies: Sequence[Reply]) -> float:
+        """log p(yes) − log p(no) from the replies to these queries."""
+        return sum(
+            sign * reply.logprobs[token]
+            for (_, signs), reply in zip(self.steps, replies, strict=True)
+            for token, sign in signs.items()
+        )
+
+
+async def resolve_answers(backend: Backend, prompt: ChatPrompt, answers: tuple[str, str]) -> AnswerTokens:
+    """Both continuations as they come out behind a real prompt: the same ids as the local engine's for a checkpoint."""
+    yes, no = [await _ids(backend, prompt, answer) for answer in answers]
+    if not yes or not no or yes == no:
+        raise backend.client.refusal(f"the server's tokenizer cannot tell {answers[0]!r} from {answers[1]!r}")
+    # What both begin with cancels, so nothing is asked about it.
+    shared = next((i for i, (a, b) in enumerate(zip(yes, no, strict=False)) if a != b), min(len(yes), len(no)))
+    signs: dict[tuple[int, ...], dict[int, int]] = {}
+    texts: dict[tuple[int, ...], str] = {}
+    for sign, ids, answer in ((1, yes, answers[0]), (-1, no, answers[1])):
+        for place in range(shared, len(ids)):
+            texts[ids[:place]] = answer
+            signs.setdefault(ids[:place], {})[ids[place]] = sign
+    prefixes = [await _prefix(backend, prompt, before, answer) for before, answer in texts.items()]
+    return AnswerTokens(yes, no, tuple(zip(prefixes, signs.values(), strict=True)))
+
+
+async def _ids(backend: Backend, prompt: ChatPrompt, answer: str) -> tuple[int, ...]:
+    base = prompt.ids
+    joined = [] if prompt.text is None else await backend.tokens(prompt.text + answer, prompt.special)
+    if joined[: len(base)] != base or len(joined) == len(base):
+        # The tokenizer merges across the border (or trims): take the continuation by itself.
+        joined = base + await backend.tokens(answer)
+    return tuple(joined[len(base) :])
+
+
+async def _prefix(backend: Backend, prompt: ChatPrompt, before: tuple[int, ...], answer: str) -> str:
+    """The beginning of an answer as text that the server reads as exactly these tokens behind the prompt."""
+    if not before:
+        return ""
+    for end in range(1, len(answer) + 1):
+        # A template may bring the space before an answer itself.
+        for text in dict.fromkeys((answer[:end], answer[:end].lstrip())):
+            if text and await backend.continued(SAMPLE, text) == prompt.ids + list(before):
+                return text
+    raise backend.client.refusal(
+        f"the answer {answer!r} is several tokens, and the server cannot be made to go on after the first: "
+        "its chat template must leave the assistant's last message open"
+    )

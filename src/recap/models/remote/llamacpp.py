@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pydantic import AliasPath, Field
 
 from recap.models.remote.client import Client
-from recap.models.remote.contract import Backend, ChatPrompt, InvalidReplyError, Query, Reply, ServerInfo
+from recap.models.remote.contract import Backend, ChatPrompt, Query, Reply, ServerInfo, TransientError
 from recap.models.remote.responses import Document, Models, Tokens, logprobs_of
 
 MARKER = "<__media__>"
@@ -34,14 +34,13 @@ class LlamaCpp(Backend):
 
     @staticmethod
     async def detect(client: Client) -> bool:
-        return await client.get("/props", lambda answer: "default_generation_settings" in answer)
+        return await client.call("/props", lambda answer: "default_generation_settings" in answer)
 
     async def info(self) -> ServerInfo:
-        """The build, and the model's file."""
-        props = await self.client.get("/props", _Props.model_validate)
+        props = await self.client.call("/props", _Props.model_validate)
         if props.modalities is not None and not props.modalities.get("vision"):
             raise self.client.refusal("the model takes no pictures: start llama-server with --mmproj")
-        model = (await self.client.get("/v1/models", Models.model_validate)).named(self.client, self.name)
+        model = (await self.client.call("/v1/models", Models.model_validate)).named(self.client, self.name)
         self.name, self._marker = model.id, props.media_marker
         root = f"{props.model_path or model.id}, {(model.meta or {}).get('size', 'unknown')} bytes"
         return ServerInfo(props.build_info, model.id, root, props.n_ctx)
@@ -56,7 +55,7 @@ class LlamaCpp(Backend):
 
     async def tokens(self, text: str, special: bool = False) -> list[int]:
         body = {"content": text, "add_special": special, "parse_special": True}
-        return (await self.client.post("/tokenize", body, Tokens.model_validate)).tokens
+        return (await self.client.call("/tokenize", Tokens.model_validate, body)).tokens
 
     async def ask(self, query: Query) -> Reply:
         """The likeliest tokens behind the prompt, and more of them where an answer is not among them."""
@@ -65,8 +64,7 @@ class LlamaCpp(Backend):
             prompt = {"prompt_string": prompt, "multimodal_data": [query.image.base64]}
         body = {"prompt": prompt, "n_predict": 1, "temperature": -1, "cache_prompt": True, "post_sampling_probs": False}
         for probs in PROBS:
-            read = partial(self._read, query, probs)
-            reply = await self.client.post("/completion", body | {"n_probs": probs}, read)
+            reply = await self.client.call("/completion", partial(self._read, query, probs), body | {"n_probs": probs})
             if reply is not None:
                 return reply
         raise self.client.refusal("the answers' tokens are not among those that the server gives")
@@ -78,7 +76,7 @@ class LlamaCpp(Backend):
             raise self.client.refusal("the prompt was cut off: start llama-server with a larger --ctx-size")
         pairs = [(each.id, each.logprob) for each in completion.top_logprobs]
         if not pairs:
-            raise InvalidReplyError("the server gives no log-probabilities: llama-server does (n_probs)")
+            raise TransientError("the server gives no log-probabilities: llama-server does (n_probs)")
         if len(pairs) >= probs and not set(query.ids) <= {token for token, _ in pairs}:
             return None
         return Reply(logprobs_of(pairs, query.ids), completion.tokens_evaluated, str(completion.model))
@@ -86,7 +84,7 @@ class LlamaCpp(Backend):
     async def _prompt(self, query: Query) -> str:
         content = [{"type": "text", "text": text} for text in (self._marker, query.question)]
         messages = [{"role": "user", "content": content if query.image is not None else content[1:]}]
-        prompt = await self.client.post("/apply-template", {"messages": messages}, lambda answer: str(answer["prompt"]))
+        prompt = await self.client.call("/apply-template", lambda answer: str(answer["prompt"]), {"messages": messages})
         return prompt + query.prefix
 
 

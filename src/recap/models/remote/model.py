@@ -18,10 +18,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from recap.errors import RecapError, did_you_mean
 from recap.models.contract import ANSWERS, Identity, Request
 from recap.models.remote.address import api_key, parse_address
-from recap.models.remote.answers import resolve_answers
 from recap.models.remote.client import Client, ClientOptions
 from recap.models.remote.contract import SAMPLE, Backend, EncodedImage, Query, RefusedError, Reply
-from recap.models.remote.handshake import Handshake, HandshakeResult, encode
+from recap.models.remote.handshake import Handshake, HandshakeResult, encode, resolve_answers
 from recap.models.remote.llamacpp import LlamaCpp
 from recap.models.remote.sglang import Sglang
 from recap.models.remote.vllm import Vllm
@@ -31,8 +30,8 @@ T = TypeVar("T")
 BACKENDS: dict[str, type[Backend]] = {"llama.cpp": LlamaCpp, "sglang": Sglang, "vllm": Vllm}
 """in the order in which they are tried: the more particular a sign, the earlier"""
 BATCH = 256
-"""requests in a batch: enough to keep the server busy, and no more is lost to a kill; the same whatever the
-concurrency, so that a run that goes on with another finds its batches again"""
+"""requests in a batch (how many tokens go together is the server's affair): enough to keep the server busy, and no more
+is lost to a kill; the same whatever the concurrency, so that a run that goes on with another finds its batches again"""
 PER_MEGAPIXEL = 8
 """what a picture's pixels count beside its questions: batches of large pictures are smaller"""
 IDLE = 30.0
@@ -47,9 +46,10 @@ class RemoteModel:
     def __init__(
         self, portal: BlockingPortal, stack: contextlib.ExitStack, handshake: Handshake, first: HandshakeResult
     ) -> None:
-        self.answers, self.first = handshake.answers, first
+        self.answers, self.first, self.tokens = handshake.answers, first, BATCH
         self._portal, self._handshake, self._backend = portal, handshake, handshake.backend
         self._client = self._backend.client
+        self.way = f"served by {self._backend.kind} {first.info.version}"
         self._by_name, self._forgotten = first.by_name, 0
         self.close = weakref.finalize(self, _close, stack, portal.call(threading.get_ident))
         """close the connections; happens by itself when the model is no longer used"""
@@ -110,21 +110,10 @@ class RemoteModel:
         )
 
     @property
-    def way(self) -> str:
-        return f"served by {self._backend.kind} {self.first.info.version}"
-
-    @property
-    def tokens(self) -> int:
-        """A batch is counted in requests: how many tokens go together is the server's affair."""
-        return BATCH
-
-    @property
     def forwards(self) -> int:
-        """Requests sent so far, repetitions included."""
         return self._client.sent
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
-        """How much of a batch these questions take."""
         pixels = 0 if image is None else image[0] * image[1]
         return questions * len(self.answers.steps) + PER_MEGAPIXEL * pixels // 1_000_000
 
@@ -193,16 +182,11 @@ async def _find_backend(client: Client, name: str | None, server: str | None, te
     """The backend for the server at this address."""
     if server is not None and server.lower() not in BACKENDS:
         raise RecapError(f'"{server}" is not a kind of server{did_you_mean(server, BACKENDS)} ({", ".join(BACKENDS)})')
-    backend = BACKENDS[server.lower() if server else await _detected(client)](client, name, template)
-    client.advice = backend.advice
-    return backend
-
-
-async def _detected(client: Client) -> str:
-    for kind, backend in BACKENDS.items():
+    for backend in [BACKENDS[server.lower()]] if server else BACKENDS.values():
         try:
-            if await backend.detect(client):
-                return kind
+            if server or await backend.detect(client):
+                client.advice = backend.advice
+                return backend(client, name, template)
         except RefusedError as error:
             if " key" in str(error):  # nothing more will be told without one
                 raise

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from recap.errors import did_you_mean
 from recap.models.remote.client import Client
-from recap.models.remote.contract import InvalidReplyError
+from recap.models.remote.contract import TransientError
 
 FLOOR = -9999.0
 """what vLLM writes for a token that cannot come at all"""
@@ -39,12 +39,9 @@ class Models(Document):
     data: list[ServedModel]
 
     def named(self, client: Client, name: str | None) -> ServedModel:
-        """The model that is meant."""
         known = [each.id for each in self.data]
-        if name in known:
-            return self.data[known.index(name)]
-        if name is None and len(known) == 1:
-            return self.data[0]
+        if name in known or (name is None and len(known) == 1):
+            return self.data[known.index(name or known[0])]
         names = ", ".join(known)
         if name is None:
             raise client.refusal(f"{len(known)} models are served; say which: {client.address}/v1#NAME ({names})")
@@ -68,12 +65,12 @@ def logprobs_of(pairs: Iterable[tuple[int, float]], asked: Sequence[int]) -> dic
     given = dict(pairs)
     for token in asked:
         if token not in given:
-            raise InvalidReplyError(f"the log-probability of token {token} was asked for and did not come")
+            raise TransientError(f"the log-probability of token {token} was asked for and did not come")
     logprobs = {token: given[token] for token in asked}
     if not all(math.isfinite(value) and value > FLOOR for value in logprobs.values()):
-        raise InvalidReplyError("a log-probability is not a number, or the server forbids the answer's tokens")
+        raise TransientError("a log-probability is not a number, or the server forbids the answer's tokens")
     if max(logprobs.values()) > ROUNDING or sum(map(math.exp, logprobs.values())) > 1 + ROUNDING:
-        raise InvalidReplyError(
+        raise TransientError(
             "these are not log-probabilities: the server must give them raw (vLLM: --logprobs-mode raw_logprobs)"
         )
     return logprobs

@@ -6,19 +6,21 @@ Written from SGLang's documentation and source; not run against the real server.
 from __future__ import annotations
 
 import contextlib
+import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import AliasPath, Field
 
 from recap.errors import RecapError
+from recap.files import reading
 from recap.models.remote.client import Client
-from recap.models.remote.contract import Backend, ChatPrompt, InvalidReplyError, Query, RefusedError, Reply, ServerInfo
+from recap.models.remote.contract import Backend, ChatPrompt, Query, RefusedError, Reply, ServerInfo, TransientError
 from recap.models.remote.responses import Document, Tokens, lacks_special, logprobs_of
-from recap.models.remote.template import Template, load_template
 
-INFO = ("/model_info", "/get_model_info")
-"""the newer and the older name"""
+FILE, CONFIG, OLDER = "chat_template.jinja", "tokenizer_config.json", "chat_template.json"
 
 
 class Sglang(Backend):
@@ -30,7 +32,7 @@ class Sglang(Backend):
         (r"longer than the model's context|maximum allowed length|context length",
          "the prompt is longer than the server takes: start SGLang with a larger --context-length"),
     )  # fmt: skip
-    _template: Template | None = None
+    _template: Callable[[str, bool], str] | None = None
     _special = False
 
     @staticmethod
@@ -38,7 +40,6 @@ class Sglang(Backend):
         return bool((await _model_info(client)).model_path)
 
     async def info(self) -> ServerInfo:
-        """The model's path, and the weights' version where weights were exchanged."""
         info = await _model_info(self.client)
         name = info.served_model_name or info.model_path
         if self.name not in (None, name, info.model_path):
@@ -66,10 +67,9 @@ class Sglang(Backend):
 
     async def tokens(self, text: str, special: bool = False) -> list[int]:
         body = {"prompt": text, "add_special_tokens": special}
-        return (await self.client.post("/v1/tokenize", body, Tokens.model_validate)).tokens
+        return (await self.client.call("/v1/tokenize", Tokens.model_validate, body)).tokens
 
     async def ask(self, query: Query) -> Reply:
-        """One token, greedily; what counts are the log-probabilities beside it."""
         body: dict[str, Any] = {
             "text": self._prompt(query),
             "sampling_params": {"max_new_tokens": 1, "temperature": 0},
@@ -78,17 +78,17 @@ class Sglang(Backend):
         }
         if query.image is not None:
             body["image_data"] = query.image.uri
-        return await self.client.post("/generate", body, lambda answer: _read(answer, query))
+        return await self.client.call("/generate", lambda answer: _read(answer, query), body)
 
     def _prompt(self, query: Query) -> str:
         if self._template is None:
             raise AssertionError("info() comes first")
-        return self._template.prompt(query.question, query.image is not None) + query.prefix
+        return self._template(query.question, query.image is not None) + query.prefix
 
     async def _version(self) -> str:
         for path in ("/server_info", "/get_server_info"):
             with contextlib.suppress(RecapError):
-                return await self.client.get(path, lambda answer: str(answer["version"]))
+                return await self.client.call(path, lambda answer: str(answer["version"]))
         return "of unknown version"
 
 
@@ -110,16 +110,64 @@ class _Generated(Document):
 
 async def _model_info(client: Client) -> _ModelInfo:
     try:
-        return await client.get(INFO[0], _ModelInfo.model_validate)
-    except RefusedError:
-        return await client.get(INFO[1], _ModelInfo.model_validate)
+        return await client.call("/model_info", _ModelInfo.model_validate)
+    except RefusedError:  # its older name
+        return await client.call("/get_model_info", _ModelInfo.model_validate)
 
 
 def _read(answer: Any, query: Query) -> Reply:
     generated = _Generated.model_validate(answer)
     if not generated.logprobs:
-        raise InvalidReplyError(
-            "the server gives no log-probabilities of chosen tokens: SGLang does (token_ids_logprob)"
-        )
+        raise TransientError("the server gives no log-probabilities of chosen tokens: SGLang does (token_ids_logprob)")
     pairs = [(each[1], each[0]) for each in generated.logprobs]
     return Reply(logprobs_of(pairs, query.ids), generated.prompt_tokens, f"weights {generated.weight_version}")
+
+
+def _render(source: str, tokens: dict[str, str], question: str, with_image: bool) -> str:
+    """The prompt up to where the assistant answers: one user message, the image item first."""
+    import jinja2
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    def raise_exception(message: str) -> None:
+        raise jinja2.TemplateError(message)
+
+    # The settings that transformers renders chat templates with.
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+    )
+    content = [{"type": "image"}] * with_image + [{"type": "text", "text": question}]
+    messages = [{"role": "user", "content": content}]
+    given = {"messages": messages, "add_generation_prompt": True, "raise_exception": raise_exception}
+    try:
+        return environment.from_string(source).render(given, **tokens)
+    except jinja2.TemplateError as error:
+        raise RecapError(f"the chat template refuses a question: {error}") from None
+
+
+def load_template(place: str) -> Callable[[str, bool], str]:
+    """What makes a prompt of a question, with an image or without, and of the special tokens that templates name.
+
+    From a checkpoint's folder, or from a template file beside which its tokenizer_config.json lies.
+    """
+    path = Path(place)
+    folder = path if path.is_dir() else path.parent
+    config = _read_file(folder / CONFIG)
+    named: dict[str, Any] = {name: config[name] for name in ("bos_token", "eos_token", "pad_token") if config.get(name)}
+    tokens = {name: token if isinstance(token, str) else str(token["content"]) for name, token in named.items()}
+    for file in (path,) if folder != path else (path / FILE, path / OLDER, path / CONFIG):
+        source = _read_file(file).get("chat_template")
+        if isinstance(source, str) and source:
+            return partial(_render, source, tokens)
+    raise RecapError(f"{place}: there is no chat template here ({FILE}, or in {CONFIG})")
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    """A JSON object, or a template by itself as the object that it would be in; nothing where there is no file."""
+    if not path.is_file():
+        return {}
+    with reading(path, "chat template"):
+        text = path.read_text("utf-8")
+    try:
+        return dict(json.loads(text)) if path.suffix == ".json" else {"chat_template": text}
+    except (ValueError, TypeError):
+        raise RecapError(f"{path}: not a JSON object") from None

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
+import httpx
 from pydantic import AliasPath, Field
 
+from recap.errors import RecapError
+from recap.models.remote.address import api_key, is_loopback, parse_address
 from recap.models.remote.client import Client
-from recap.models.remote.contract import Backend, ChatPrompt, InvalidReplyError, Query, RefusedError, Reply, ServerInfo
+from recap.models.remote.contract import Backend, ChatPrompt, Query, RefusedError, Reply, ServerInfo, TransientError
 from recap.models.remote.responses import Document, Models, Tokens, lacks_special, logprobs_of
 
 CHAT = "/v1/chat/completions"
@@ -33,34 +36,45 @@ class Vllm(Backend):
          "the server does not give log-probabilities of chosen tokens: vLLM 0.26 or later does, with --max-logprobs 2"),
         (r"model .*does not exist", "there is no model of that name: say which as http://host:port/v1#served-name"),
     )  # fmt: skip
-    _special: bool | None = None
+    _special = False
 
     @staticmethod
     async def detect(client: Client) -> bool:
-        return await client.get("/version", lambda answer: "version" in answer)
+        return await client.call("/version", lambda answer: "version" in answer)
 
     async def info(self) -> ServerInfo:
-        """The model list says which checkpoint stands behind a name."""
-        model = (await self.client.get("/v1/models", Models.model_validate)).named(self.client, self.name)
+        model = (await self.client.call("/v1/models", Models.model_validate)).named(self.client, self.name)
         self.name = model.id
         version = "of unknown version"
         with contextlib.suppress(RefusedError):  # a gateway may pass on /v1 alone
-            version = await self.client.get("/version", lambda answer: str(answer["version"]))
+            version = await self.client.call("/version", lambda answer: str(answer["version"]))
         return ServerInfo(version, model.id, model.root or model.id, model.max_model_len)
 
     async def chat_prompt(self, question: str) -> ChatPrompt:
-        """The server's own template and tokenizer; the text is trusted only if it gives the same ids again."""
+        """The server's own template and tokenizer; the text is trusted only if it gives the same ids again.
+
+        What the tokenizer begins a text with may be missing in the template: the released processor adds it then, and
+        chat requests to vLLM add nothing unless they are told to.
+        """
         messages = self._messages(Query(question))
-        special = await self._adds_special(messages)
-        ids = await self._tokenize(messages | {"add_special_tokens": special})
-        for text, added in ((await self._prompt_text(messages), special), (await self._detokenize(ids), False)):
-            if text is not None and await self.tokens(text, added) == ids:
-                return ChatPrompt(ids, text, added)
+        bare, full = await self.tokens("mug"), await self.tokens("mug", True)
+        self._special = lacks_special(bare, full, await self._tokenize(messages | {"add_special_tokens": False}))
+        ids = await self._tokenize(messages | {"add_special_tokens": self._special})
+        # What the template made, from servers new enough to say it.
+        body = messages | {"max_tokens": 1, "temperature": 0, "return_prompt_text": True}
+        made: Any = await self.client.call(CHAT, lambda answer: answer.get("prompt_text"), body)
+        read: str | None = None
+        with contextlib.suppress(RefusedError):
+            body = {"model": self.name, "tokens": ids}
+            read = await self.client.call("/detokenize", lambda answer: str(answer["prompt"]), body)
+        for text, special in ((made, self._special), (read, False)):
+            if isinstance(text, str) and await self.tokens(text, special) == ids:
+                return ChatPrompt(ids, text, special)
         return ChatPrompt(ids, None)
 
     async def continued(self, question: str, prefix: str) -> list[int]:
         messages = self._messages(Query(question, prefix=prefix))
-        return await self._tokenize(messages | {"add_special_tokens": bool(self._special)})
+        return await self._tokenize(messages | {"add_special_tokens": self._special})
 
     async def tokens(self, text: str, special: bool = False) -> list[int]:
         return await self._tokenize({"prompt": text, "add_special_tokens": special})
@@ -68,14 +82,14 @@ class Vllm(Backend):
     async def ask(self, query: Query) -> Reply:
         """One token of an answer, greedily; what counts are the log-probabilities beside it."""
         body = self._messages(query) | {
-            "add_special_tokens": bool(self._special),
+            "add_special_tokens": self._special,
             "max_tokens": 1,
             "temperature": 0,
             "logprobs": True,
             "logprob_token_ids": list(query.ids),
             "return_tokens_as_token_ids": True,
         }
-        return await self.client.post(CHAT, body, lambda answer: _read(answer, query))
+        return await self.client.call(CHAT, lambda answer: _read(answer, query), body)
 
     def _messages(self, query: Query) -> dict[str, Any]:
         """The picture first: all questions about it begin alike, and the prefix cache knows them."""
@@ -84,45 +98,21 @@ class Vllm(Backend):
             url = None if query.by_name else {"url": query.image.uri}
             content.append({"type": "image_url", "image_url": url, "uuid": query.image.name})
         content.append({"type": "text", "text": query.question})
-        messages: list[dict[str, Any]] = [{"role": "user", "content": content}]
-        if not query.prefix:
-            return {"model": self.name, "messages": messages}
-        messages.append({"role": "assistant", "content": query.prefix})
-        # The assistant's message is left open.
-        going_on = {"add_generation_prompt": False, "continue_final_message": True}
-        return {"model": self.name, "messages": messages} | going_on
-
-    async def _adds_special(self, messages: dict[str, Any]) -> bool:
-        """Whether the template leaves out what the tokenizer begins a text with; the released processor adds it then.
-
-        Chat requests to vLLM add nothing unless they are told to.
-        """
-        if self._special is None:
-            bare, full = await self.tokens("mug"), await self.tokens("mug", True)
-            self._special = lacks_special(bare, full, await self._tokenize(messages | {"add_special_tokens": False}))
-        return self._special
+        body: dict[str, Any] = {"model": self.name, "messages": [{"role": "user", "content": content}]}
+        if query.prefix:  # the assistant's message is left open
+            body["messages"].append({"role": "assistant", "content": query.prefix})
+            body |= {"add_generation_prompt": False, "continue_final_message": True}
+        return body
 
     async def _tokenize(self, body: dict[str, Any]) -> list[int]:
         try:
-            return (await self.client.post("/tokenize", {"model": self.name} | body, Tokens.model_validate)).tokens
+            return (await self.client.call("/tokenize", Tokens.model_validate, {"model": self.name} | body)).tokens
         except RefusedError as error:
             if "there is no /tokenize" not in str(error):
                 raise
             raise self.client.refusal(
                 "/tokenize is not here, and without it the answers' tokens cannot be known: let it through beside /v1"
             ) from None
-
-    async def _detokenize(self, ids: list[int]) -> str | None:
-        body = {"model": self.name, "tokens": ids}
-        with contextlib.suppress(RefusedError):
-            return await self.client.post("/detokenize", body, lambda answer: str(answer["prompt"]))
-        return None
-
-    async def _prompt_text(self, messages: dict[str, Any]) -> str | None:
-        """What the template made, from servers new enough to say it."""
-        body = messages | {"max_tokens": 1, "temperature": 0, "return_prompt_text": True}
-        text = await self.client.post(CHAT, body, lambda answer: answer.get("prompt_text"))
-        return text if isinstance(text, str) else None
 
 
 class _Logprob(Document):
@@ -142,10 +132,42 @@ class _Completion(Document):
 def _read(answer: Any, query: Query) -> Reply:
     completion = _Completion.model_validate(answer)
     if not completion.top_logprobs:
-        raise InvalidReplyError(
-            "the server gives no log-probabilities: vLLM does, unless something before it strips them"
-        )
+        raise TransientError("the server gives no log-probabilities: vLLM does, unless something before it strips them")
     named = [(each.token.partition(":"), each.logprob) for each in completion.top_logprobs]
     pairs = [(int(number), value) for (mark, _, number), value in named if mark == "token_id" and number.isdecimal()]
     source = f"{completion.model}, {completion.system_fingerprint}"
     return Reply(logprobs_of(pairs, query.ids), completion.prompt_tokens, source)
+
+
+class PrefixCache(NamedTuple):
+    """Prompt tokens that were looked up, and those that were found, since the server started."""
+
+    queries: float
+    hits: float
+
+    def share_since(self, before: PrefixCache) -> float:
+        """Of the prompt tokens since then, how many came from the cache."""
+        queries = self.queries - before.queries
+        return (self.hits - before.hits) / queries if queries else 0.0
+
+
+def prefix_cache(address: str) -> PrefixCache | None:
+    """The counters of /metrics now, over all engines of the server; None where it shows none."""
+    try:
+        from prometheus_client.parser import text_string_to_metric_families
+    except ImportError:
+        needs = "its prefix cache is read with pip install 'recap-vlm[server]'"
+        raise RecapError(f"prometheus_client is not installed: {needs}") from None
+    where, key = parse_address(address), api_key()
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        answer = httpx.get(f"{where.root}/metrics", headers=headers, timeout=10, trust_env=not is_loopback(where))
+        answer.raise_for_status()
+        families = {family.name: family for family in text_string_to_metric_families(answer.text)}
+        queries, hits = (
+            sum(sample.value for sample in families[name].samples if sample.name != f"{name}_created")
+            for name in ("vllm:prefix_cache_queries", "vllm:prefix_cache_hits")
+        )
+    except (httpx.HTTPError, ValueError, KeyError):
+        return None
+    return PrefixCache(queries, hits)

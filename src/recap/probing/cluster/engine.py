@@ -1,6 +1,6 @@
 # Ray types its own functions only in part, and need not be installed.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportUnknownLambdaType=false
 """The same job on Ray Data: every worker loads the model, this process alone writes to the store.
 
 Workers are sent the very batches that one process would ask, so the margins are the same to the last bit, whoever
@@ -10,23 +10,43 @@ answers and in whatever order. A worker that dies is started again by Ray, and w
 from __future__ import annotations
 
 import contextlib
+import importlib
+import logging
+import os
 import pickle
+import socket
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Generator
-from typing import Any
+from typing import Any, NamedTuple
 
-from recap.errors import RecapError
+from recap.errors import RecapError, reason
 from recap.images import image_stamp
 from recap.probing.batch import BatchResult, Lookup
-from recap.probing.cluster.session import WorkerPool, first_line
 from recap.probing.cluster.worker import Load, Worker, WorkerError, WorkerInfo, WorkerResult
 from recap.probing.job import ProbingJob
 from recap.probing.run import ProbeRun
 from recap.store import Store
 
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_BACKEND_LOG_LEVEL": "fatal",
+    "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
+}
+"""what Ray would otherwise send home, warn about or draw"""
+SHORT = 32
+"""characters of a folder under which Ray's socket names still fit: the system takes 107"""
 AT_ONCE = 2
 """calls that a worker takes at once: the model answers one while the pictures of the other are prepared"""
-FOREVER: dict[str, Any] = {"max_restarts": -1, "max_task_retries": -1}
+
+
+class WorkerPool(NamedTuple):
+    """How many workers, and what Ray is asked for per worker: a GPU's share, or else a core."""
+
+    workers: int
+    each: dict[str, Any]
 
 
 class RayEngine:
@@ -38,8 +58,9 @@ class RayEngine:
         self.load, self.pool = load, pool
         self._sizes: dict[tuple[tuple[int, int] | None, int], int] = {}
         # The first worker says which model it is, which every key in the store depends on, before anything is sent out.
-        self._first: Any = ray.remote(Worker).options(**pool.each, **FOREVER).remote(load)
-        info: WorkerInfo | WorkerError = _get(self._first.info.remote())
+        self._first: Any = ray.remote(Worker).options(**pool.each, max_restarts=-1, max_task_retries=-1).remote(load)
+        with _ray_errors():
+            info: WorkerInfo | WorkerError = ray.get(self._first.info.remote())
         if isinstance(info, WorkerError):
             raise RecapError(info.message)
         self._worker = info.identity
@@ -50,9 +71,12 @@ class RayEngine:
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """The first worker's estimate; this process has no model."""
+        import ray
+
         key = (image, questions)
         if key not in self._sizes:
-            self._sizes[key] = int(_get(self._first.size.remote(*key)))
+            with _ray_errors():
+                self._sizes[key] = int(ray.get(self._first.size.remote(*key)))
         return self._sizes[key]
 
     def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
@@ -66,7 +90,7 @@ class RayEngine:
             if stored is None:
                 work.append({"number": number, "work": pickle.dumps((batch, lookup.known_of(batch)))})
             else:
-                run.add(stored.recalled(), store)
+                run.add(stored, store)
         failed: dict[int, dict[str, str]] = {}
         with contextlib.closing(self._results(work)) as results:  # should this end early, the workers end with it
             for number, result in results:
@@ -93,13 +117,9 @@ class RayEngine:
         blocks = ray.data.from_items(work, override_num_blocks=len(work))
         worker: Any = Worker  # Ray makes one on each place of the pool
         results = blocks.map(worker, fn_constructor_args=(self.load,), compute=strategy, **self.pool.each)
-        try:
+        with _ray_errors():
             for row in results.iter_rows():
                 yield int(row["number"]), self._checked(pickle.loads(row["result"]))
-        except RecapError:
-            raise
-        except Exception as error:  # not Ray's own kinds alone: its data part has others
-            raise RecapError(f"Ray cannot go on: {first_line(error)}") from None
 
     def _checked(self, result: WorkerResult | WorkerError) -> BatchResult:
         if isinstance(result, WorkerError):
@@ -110,10 +130,96 @@ class RayEngine:
         return result.result
 
 
-def _get(reference: Any) -> Any:
+@contextlib.contextmanager
+def session(address: str | None = None, workers: int | None = None, gpus: float | None = None) -> Generator[WorkerPool]:
+    """A connection to Ray and the pool that fits there; what was started here is stopped and cleared away.
+
+    Without an address a Ray is started on this machine. Where this process is connected already, that is used.
+    """
+    os.environ.update({name: os.environ.get(name, value) for name, value in QUIET.items()})
+    try:
+        import ray
+
+        importlib.import_module("ray.data")
+    except ImportError as error:
+        raise RecapError(f"{error.name} is not installed: --engine ray needs pip install 'recap-vlm[ray]'") from None
+    if ray.is_initialized():
+        yield _pool(workers, gpus)
+        return
+    with contextlib.ExitStack() as stack:
+        if address is None:
+            usual = tempfile.gettempdir()
+            place = usual if len(usual) <= SHORT else "/tmp"
+            # For Ray's sockets and logs, gone afterwards.
+            folder = tempfile.TemporaryDirectory(prefix="recap-ray-", dir=place, ignore_cleanup_errors=True)
+            # A worker reserves a core in name only: three of them also run on two.
+            cores = max(os.cpu_count() or 1, workers or 1)
+            what, options = "start Ray on this machine", {"address": "local", "num_cpus": cores}
+            options |= {"include_dashboard": False, "_temp_dir": stack.enter_context(folder)}
+        else:
+            _check_address(address)
+            what, options = f"join the Ray cluster at {address}", {"address": address}
+        stack.callback(ray.shutdown)
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)
+        # Ray would report every worker that it starts again on stdout, where our own result goes.
+        worker: Any = importlib.import_module("ray._private.worker")
+        worker.print_to_stdstream = lambda *_, **__: None
+        with _ray_errors(f"cannot {what}"), _quiet_stderr():
+            ray.init(log_to_driver=False, logging_level=logging.CRITICAL, **options)
+        yield _pool(workers, gpus)
+
+
+def _check_address(address: str) -> None:
+    """Whether something listens there: Ray itself waits long, and says little."""
+    if address.startswith("ray://"):
+        instead = "run recap on a machine of the cluster with --address auto"
+        raise RecapError(f"{address}: Ray Data does not run over Ray Client; {instead}")
+    if address == "auto":
+        return
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise RecapError(f'"{address}" is not the address of a Ray cluster: auto, or HOST:6379')
+    try:
+        socket.create_connection((host, int(port)), timeout=5.0).close()
+    except OSError as error:
+        raise RecapError(f"cannot reach a Ray cluster at {address}: {reason(error)}") from None
+
+
+def _pool(workers: int | None, gpus: float | None) -> WorkerPool:
     import ray
 
+    there = ray.cluster_resources()
+    cards = there.get("GPU", 0.0)
+    share = gpus if gpus is not None else min(1.0, cards)
+    count = workers or (max(1, int(cards / share)) if share else 1)
+    have, each, kind = (cards, share, "GPU") if share else (there.get("CPU", 0.0), 1, "core")
+    if count * each > have:
+        # Ray would wait for them for ever.
+        raise RecapError(f"{count} × {each:g} {kind} for the workers, but Ray has {have:g} in all")
+    return WorkerPool(count, {"num_gpus": share} if share else {"num_cpus": 1})
+
+
+@contextlib.contextmanager
+def _quiet_stderr() -> Generator[None]:
+    """Without stderr, below Python too: Ray's native parts write to it even when they are told to be quiet."""
+    sys.stderr.flush()
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
-        return ray.get(reference)
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+@contextlib.contextmanager
+def _ray_errors(what: str = "Ray cannot go on") -> Generator[None]:
+    """What Ray raises, not its own kinds alone, as the first line of it: there may be pages."""
+    try:
+        yield
+    except RecapError:
+        raise
     except Exception as error:
-        raise RecapError(f"Ray cannot go on: {first_line(error)}") from None
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise RecapError(f"{what}: {lines[0][:240] if lines else type(error).__name__}") from None

@@ -73,23 +73,21 @@ class Worker:
         # One batch is prepared while another has the model's turn, as in one process: processors take one at a time.
         self._preparing, self._turn = threading.Lock(), threading.Lock()
         self._host = socket.gethostname()
-        self._loaded: tuple[LikelihoodModel, WorkerInfo] | WorkerError
+        self._info: WorkerInfo | WorkerError
         stderr = io.StringIO()
         try:
             with contextlib.redirect_stderr(stderr):
-                model = load()
+                model = self._model = load()
             identity = WorkerIdentity(model.identity, recap.__version__)
-            self._loaded = model, WorkerInfo(identity, model.way, model.tokens, stderr.getvalue())
+            self._info = WorkerInfo(identity, model.way, model.tokens, stderr.getvalue())
         except Exception as error:  # returned to the first caller: raised here, the cluster would only try again
-            self._loaded = self._failed(error)
+            self._info = self._failed(error)
 
     def info(self) -> WorkerInfo | WorkerError:
-        """Which model this worker has loaded."""
-        return self._loaded if isinstance(self._loaded, WorkerError) else self._loaded[1]
+        return self._info
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
-        """The model's own estimate of tokens."""
-        return 0 if isinstance(self._loaded, WorkerError) else self._loaded[0].size(image, questions)
+        return self._model.size(image, questions)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """A row with work in, the row with the result out."""
@@ -97,16 +95,15 @@ class Worker:
         return {"number": row["number"], "result": pickle.dumps(self.answer(batch, known))}
 
     def answer(self, batch: Batch, known: KnownMargins) -> WorkerResult | WorkerError:
-        """The result of a batch of which so much is known."""
-        if isinstance(self._loaded, WorkerError):
-            return self._loaded
-        model, info = self._loaded
+        if isinstance(self._info, WorkerError):
+            return self._info
+        model, identity = self._model, self._info.identity
         try:
-            preparer = Preparer(model, Lookup(info.identity.model.digest, known, image_stamp), open_image)
+            preparer = Preparer(model, Lookup(identity.model.digest, known, image_stamp), open_image)
             with self._preparing:
                 prepared = preparer.prepare(batch)
             with self._turn:
-                return WorkerResult(self._host, info.identity, prepared.answer(model))
+                return WorkerResult(self._host, identity, prepared.answer(model))
         except Exception as error:
             return self._failed(error)
 
