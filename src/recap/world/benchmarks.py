@@ -88,12 +88,9 @@ def _whatsup(seed: int, *counts: int) -> Benchmark:
 def _clear(
     options: tuple[str, ...], number: int, count: int, seed: tuple[int, int, int]
 ) -> Iterator[tuple[Scenes, int]]:
-    """Scenes in which the option of that number is true of the pair, every other clearly false; the subject's place.
-
-    So many as that option needs among `count` groups.
-    """
+    """Scenes in which the option of that number is true of the pair, every other clearly false; the subject's place."""
     turns = ARRANGEMENTS[options[number]]
-    tries = 4 * len(range(number, count, len(options))) + 16
+    tries = 4 * len(range(number, count, len(options))) + 16  # of `count` groups, those in which it is the true one
     supports = [thing.name for thing in things().values() if thing.top is not None]
     queues: dict[tuple[Kind, int], Iterator[Scenes]] = {}
     for k, (kind, subject) in enumerate(dict.fromkeys(turns), start=1):

@@ -27,6 +27,8 @@ LINE, EDGE_SHADE = 0.035, 0.72
 """the darker rim of every part: its width and how dark it is"""
 LIGHT = (-0.07, -0.10)
 """how much lighter a surface is per unit to the right and downward: the light comes from the upper left"""
+CHANNELS = 5
+"""of a layer of paint, premultiplied: alpha, the share of the object's own colour, and three of fixed colour"""
 SPOTS = {"top": ("y", "half"), "inside": ("rim", "floor", "half"), "beneath": ("y", "half")}
 """where a thing can hold others, and by which figures the catalogue describes that"""
 
@@ -74,11 +76,8 @@ class Thing:
 
 
 def paint(thing: Thing, x: Values, y: Values, pixel: float, *, front: bool = False) -> Values:
-    """The drawing at points of its frame. `pixel` is one pixel's width there: edges are soft by that much.
-
-    The last axis holds, premultiplied: alpha, the share of the object's colour, and three of fixed colour.
-    """
-    layer = np.zeros((*x.shape, 5), x.dtype)
+    """The drawing at points of its frame, (…, CHANNELS). `pixel` is a pixel's width there, by which edges are soft."""
+    layer = np.zeros((*x.shape, CHANNELS), x.dtype)
     light = 1 + LIGHT[0] * x + LIGHT[1] * y
     for part in thing.parts:
         if part.front != front:

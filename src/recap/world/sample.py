@@ -57,7 +57,8 @@ def sample(
         seed=rng.integers(1 << 31, size=count),
         **{name: np.full(shape, NOTHING) for name in ("thing", "holder")},
         **{name: np.zeros(shape) for name in ("x", "y", "size", "depth")},
-        **{name: np.zeros(shape, int) for name in ("tilt", "link")},
+        tilt=np.zeros(shape, int),
+        link=np.full(shape, int(Link.GROUND)),
         mirror=np.zeros(shape, bool),
         colour=np.zeros((*shape, 3)),
     )

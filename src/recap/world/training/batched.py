@@ -15,13 +15,11 @@ import torch
 
 from recap.world.backgrounds import background, draw_background
 from recap.world.draw import MODEL_SIZE, STRING, order_of, shadow, string_cover
-from recap.world.objects import FRAME, over, paint, things
+from recap.world.objects import CHANNELS, FRAME, over, paint, things
 from recap.world.scene import NOTHING, PLACES, TILTS, Link, Scenes, reach_of
 
 LEVELS = (16, 24, 36, 54, 80, 120)
 """sizes in pixels at which every drawing is kept; the smallest that is fine enough is looked up"""
-CHANNELS = 5
-"""alpha, tint, and three of fixed colour"""
 
 Tensor = torch.Tensor
 
@@ -62,8 +60,9 @@ class Painter:
 
     @torch.no_grad()
     def paint(self, scenes: Scenes) -> tuple[Tensor, Tensor]:
-        """Pixels without noise, (n, 3, size, size), and which share of each cell shows the thing in each place,
-        (n, PLACES, cells, cells), both in bytes.
+        """Pixels without noise, (n, 3, size, size), and each place's share of each cell, (n, PLACES, cells, cells).
+
+        Both in bytes; a place's share is how much of the cell shows the thing in that place.
         """
         reach = reach_of(scenes)
         values = {
