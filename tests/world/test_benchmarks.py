@@ -15,7 +15,7 @@ from recap.world.backgrounds import OUTDOORS
 from recap.world.benchmarks import BENCHMARKS, CHOICES, ELSEWHERE, OPPOSITE, USUAL, benchmark
 from recap.world.sample import SceneStyle, sample
 from recap.world.scene import Scenes
-from recap.world.training.questions import DEVELOPMENT, DEVELOPMENT_BACKGROUNDS, TRAINING
+from recap.world.training.train import DEVELOPMENT, DEVELOPMENT_BACKGROUNDS, TRAINING
 from recap.world.truth import NO, YES, truth
 
 DIGESTS = {

@@ -14,7 +14,7 @@ from recap.world.draw import BACK, FRONT, MODEL_SIZE, PEOPLE_SIZE, WHOLE, draw, 
 from recap.world.sample import SceneStyle, sample
 from recap.world.scene import FIRST, NOTHING, PLACES, SECOND, Kind, Link, Scenes
 from recap.world.scheme import open_image, picture_name
-from recap.world.training.batched import Batch, Painter
+from recap.world.training.batched import Painter
 
 FEW = SceneStyle(backgrounds=(0, 8))
 COUNT = 4 * len(Kind)
@@ -29,7 +29,7 @@ def shares(picture: Image.Image) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def batch() -> Batch:
+def batch() -> tuple[torch.Tensor, torch.Tensor]:
     return Painter("cpu", FEW.backgrounds).paint(drawn())
 
 
@@ -110,29 +110,29 @@ def test_masks_hold_the_whole_of_each_thing_and_nearest_what_is_seen_of_it() -> 
             assert hidden.any()
 
 
-def test_the_batched_painter_paints_the_same_pictures(batch: Batch) -> None:
+def test_the_batched_painter_paints_the_same_pictures(batch: tuple[torch.Tensor, torch.Tensor]) -> None:
     scenes = drawn()
     for row in range(COUNT):
-        painted = batch.pixels[row].permute(1, 2, 0).numpy() / 255
+        painted = batch[0][row].permute(1, 2, 0).numpy() / 255
         assert np.abs(painted - paint_scene(scenes, row).pixels).mean() < 0.01
         bare = draw_background(background(int(scenes.background[row])), MODEL_SIZE)
         assert np.abs(painted - bare).mean() > 0.01
 
 
-def test_the_batched_painter_sees_the_same_things_in_the_same_cells(batch: Batch) -> None:
+def test_the_batched_painter_sees_the_same_things_in_the_same_cells(batch: tuple[torch.Tensor, torch.Tensor]) -> None:
     scenes = drawn()
-    cells = batch.seen.shape[-1]
+    cells = batch[1].shape[-1]
     step = MODEL_SIZE // cells
     for row in range(COUNT):
         nearest = paint_scene(scenes, row).nearest
         for place in range(PLACES):
             share = (nearest == place).reshape(cells, step, cells, step).mean((1, 3))
-            assert np.abs(batch.seen[row, place].numpy() / 255 - share).max() < 0.2
+            assert np.abs(batch[1][row, place].numpy() / 255 - share).max() < 0.2
 
 
-def test_batched_pictures_do_not_depend_on_the_batch(batch: Batch) -> None:
+def test_batched_pictures_do_not_depend_on_the_batch(batch: tuple[torch.Tensor, torch.Tensor]) -> None:
     alone = Painter("cpu", FEW.backgrounds).paint(drawn().take(slice(7, 9)))
-    assert torch.equal(alone.pixels, batch.pixels[7:9])
+    assert torch.equal(alone[0], batch[0][7:9])
 
 
 def test_a_picture_by_name_is_the_benchmarks_picture() -> None:

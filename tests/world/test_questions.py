@@ -11,7 +11,8 @@ from recap.world.draw import paint_scene
 from recap.world.objects import things
 from recap.world.sample import SceneStyle, sample
 from recap.world.training import questions
-from recap.world.training.questions import PAIRS, TRAINING, QuestionSampler, ScenePool, cell_targets, make_pool
+from recap.world.training.questions import PAIRS, QuestionSampler, ScenePool, cell_targets, make_pool
+from recap.world.training.train import TRAINING
 from recap.world.training.vocabulary import AFTER, PAD, vocabulary, words_of
 from recap.world.training.vocabulary import YES as YES_WORD
 from recap.world.truth import RELATIONS, YES, truth

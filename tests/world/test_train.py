@@ -18,9 +18,19 @@ from recap.models.local import LocalModel
 from recap.world.bundled import MODELS, PREFIX
 from recap.world.sample import SceneStyle
 from recap.world.training import train
-from recap.world.training.curriculum import CURRICULA, Curriculum, Stage
-from recap.world.training.questions import TRAINING, QuestionSampler, ScenePool, make_pool
-from recap.world.training.train import Learner, Training, rate_at, reproducible, save, show
+from recap.world.training.questions import QuestionSampler, ScenePool, make_pool
+from recap.world.training.train import (
+    CURRICULA,
+    TRAINING,
+    Curriculum,
+    Learner,
+    Stage,
+    Training,
+    rate_at,
+    reproducible,
+    save,
+    show,
+)
 from recap.world.training.vocabulary import AFTER, NO, YES, usual_groups, vocabulary
 
 transformers.logging.set_verbosity_error()

@@ -7,10 +7,11 @@ a picture, some of them outside the relation graph. `gsr`: one true and one fals
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TypeVar
+from itertools import cycle
 
 import numpy as np
 
@@ -23,8 +24,6 @@ from recap.world.truth import NO, RELATIONS, YES, truth
 
 USUAL = SceneStyle(size=(0.065, 0.12), noise=(0.04, 0.14), backgrounds=(10_000, 4096))
 ELSEWHERE = SceneStyle(size=(0.06, 0.11), noise=(0.05, 0.16), backgrounds=(OUTDOORS, 4096))
-
-T = TypeVar("T")
 
 CHOICES = (("on", "below", "left_of", "right_of"), ("in_front_of", "behind", "left_of", "right_of"))
 """the options of What'sUp's two parts"""
@@ -67,58 +66,42 @@ class Benchmark:
 @cache
 def benchmark(name: str) -> Benchmark:
     """A benchmark by name. The same one every time, on every machine."""
-    _, make = BENCHMARKS[name]
-    return make()
+    return BENCHMARKS[name][1]()
 
 
-def _whatsup(seed: int, counts: tuple[int, int], style: SceneStyle) -> Benchmark:
+def _whatsup(seed: int, *counts: int) -> Benchmark:
     """Part A: on, below, left, right of something that can be stood on. Part B: in front, behind, left, right."""
-    supports = [thing.name for thing in things().values() if thing.top is not None]
-    found: list[tuple[int, int, Scenes, int]] = []
-    for part, (options, count) in enumerate(zip(CHOICES, counts, strict=True)):
-        held = supports if part == 0 else None
-        for number, option in enumerate(options):
-            wanted = len(range(number, count, len(options)))
-            for k, (scenes, subject) in enumerate(_clear(option, options, wanted, (seed, part, number), style, held)):
-                found.append((part, number + k * len(options), scenes, subject))
-    found.sort(key=lambda each: each[:2])
+    scenes: list[Scenes] = []
     statements: list[LabelledStatement] = []
-    for group, (part, _, scene, subject) in enumerate(found):
-        names = scene.names(0)
-        options = CHOICES[part]
-        labels = {relation: truth(scene, relation, subject, 1 - subject)[0] == YES for relation in options}
-        # As in What'sUp, the true one first.
-        for relation in sorted(options, key=lambda r: not labels[r]):
-            statements.append(
-                LabelledStatement(group, group, names[subject], relation, names[1 - subject], bool(labels[relation]))
-            )
-    return Benchmark(join([scene for _, _, scene, _ in found]), statements)
+    for part, (options, count) in enumerate(zip(CHOICES, counts, strict=True)):
+        queues = [_clear(options, number, count, (seed, part, number)) for number in range(len(options))]
+        for group in range(count):
+            option, (scene, subject) = options[group % len(options)], next(queues[group % len(options)])
+            # As in What'sUp, the true one first.
+            for relation in sorted(options, key=lambda r, true=option: r != true):
+                names = scene.names(0)[subject], relation, scene.names(0)[1 - subject]
+                statements.append(LabelledStatement(len(scenes), len(scenes), *names, relation == option))
+            scenes.append(scene)
+    return Benchmark(join(scenes), statements)
 
 
 def _clear(
-    option: str, options: Sequence[str], count: int, seed: Sequence[int], style: SceneStyle, held: list[str] | None
+    options: tuple[str, ...], number: int, count: int, seed: tuple[int, int, int]
 ) -> Iterator[tuple[Scenes, int]]:
-    """So many scenes in which this option is true of the pair, every other clearly false, and the subject's place."""
-    turns, tries = ARRANGEMENTS[option], 4 * count + 16
-    queues: dict[tuple[Kind, int], tuple[Scenes, Iterator[int]]] = {}
+    """Scenes in which the option of that number is true of the pair, every other clearly false; the subject's place."""
+    turns = ARRANGEMENTS[options[number]]
+    tries = 4 * len(range(number, count, len(options))) + 16  # of `count` groups, those in which it is the true one
+    supports = [thing.name for thing in things().values() if thing.top is not None]
+    queues: dict[tuple[Kind, int], Iterator[Scenes]] = {}
     for k, (kind, subject) in enumerate(dict.fromkeys(turns), start=1):
         seeds = seed if len(set(turns)) == 1 else (*seed, k)
-        other = {"second" if subject == FIRST else "first": held}
-        scenes = sample(tries, seeds, style, kind=np.full(tries, int(kind)), **other)
-        queues[kind, subject] = scenes, iter(_rows(scenes, subject, option, options))
-    for k in range(count):
-        kind, subject = turns[k % len(turns)]
-        scenes, rows = queues[kind, subject]
-        row = next(rows)
-        yield scenes.take(slice(row, row + 1)), subject
-
-
-def _rows(scenes: Scenes, subject: int, option: str, options: Sequence[str]) -> list[int]:
-    labels = {relation: truth(scenes, relation, subject, 1 - subject) for relation in options}
-    good = labels[option] == YES
-    for relation in options:
-        good &= (relation == option) | (labels[relation] == NO)
-    return np.flatnonzero(good).tolist()
+        other = {"second" if subject == FIRST else "first": supports if options is CHOICES[0] else None}
+        scenes = sample(tries, seeds, USUAL, kind=np.full(tries, int(kind)), **other)
+        labels = np.array([truth(scenes, relation, subject, 1 - subject) for relation in options])
+        wanted = np.where(np.arange(len(options)) == number, YES, NO)[:, None]
+        queues[kind, subject] = iter([scenes.take([row]) for row in np.flatnonzero((labels == wanted).all(0))])
+    for kind, subject in cycle(turns):
+        yield next(queues[kind, subject]), subject
 
 
 VSR_COVERED = {
@@ -131,112 +114,91 @@ VSR_PICTURES = (1124, 1874)
 """with a statement inside the graph, and in all"""
 
 
-def _statements(
-    seed: int, covered: dict[str, int], outside: dict[str, int], pictures: tuple[int, int], style: SceneStyle
-) -> Benchmark:
+def _statements(seed: int, covered: dict[str, int], outside: dict[str, int], pictures: tuple[int, int]) -> Benchmark:
     """Statements one by one: first those inside the graph, some pictures with several, then the others."""
     rng = np.random.default_rng((seed, 0))
-    pool = sample(6 * pictures[1], (seed, 1), style)
-    labels = {(r, i): truth(pool, r, i, 1 - i) for r in RELATIONS for i in (FIRST, SECOND)}
+    pool = sample(6 * pictures[1], (seed, 1), USUAL)
+    labels = {(r, p): truth(pool, r, *p) for r in RELATIONS for p in PAIRS[:2]}
     used: dict[int, int] = {}
-    said: list[tuple[int, int, str, bool]] = []
+    statements: list[LabelledStatement] = []
     for relations, total in ((covered, pictures[0]), (outside, pictures[1])):
         # Every relation is true as often as any other, and all together as often as in VSR, to the statement.
-        names = [name for name, count in relations.items() for _ in range(count)]
-        wanted = [(name, round((k + 1) * VSR_TRUE) > round(k * VSR_TRUE)) for k, name in enumerate(names)]
-        order = rng.permutation(len(wanted))
+        names = enumerate(Counter(relations).elements())
+        wanted = [(name, round((k + 1) * VSR_TRUE) > round(k * VSR_TRUE)) for k, name in names]
         fresh = total - len(used)
-        for place, index in enumerate(order):
+        for place, index in enumerate(rng.permutation(len(wanted))):
             name, true = wanted[int(index)]
-            subjects = (FIRST, SECOND) if rng.random() < 0.5 else (SECOND, FIRST)
-            clear = {subject: np.flatnonzero(labels[name, subject] == (YES if true else NO)) for subject in subjects}
+            pairs = PAIRS[:2] if rng.random() < 0.5 else PAIRS[1::-1]
+            clear = {pair: np.flatnonzero(labels[name, pair] == (YES if true else NO)) for pair in pairs}
             # A new picture, or one that is already talked about.
-            known = {subject: np.isin(rows, list(used)) for subject, rows in clear.items()}
-            row, subject = _pick({i: rows[known[i] != (place < fresh)] for i, rows in clear.items()}, name, rng)
-            used.setdefault(row, len(used))
-            said.append((row, subject, name, true))
-    scenes = pool.take(np.array(list(used)))
-    statements = [
-        LabelledStatement(used[row], used[row], pool.names(row)[subject], name, pool.names(row)[1 - subject], true)
-        for row, subject, name, true in said
-    ]
-    return Benchmark(scenes, statements)
+            free = {pair: rows[np.isin(rows, list(used)) != (place < fresh)] for pair, rows in clear.items()}
+            row, (i, j) = _pick(free, name, rng)
+            picture, there = used.setdefault(row, len(used)), pool.names(row)
+            statements.append(LabelledStatement(picture, picture, there[i], name, there[j], true))
+    return Benchmark(pool.take(list(used)), statements)
 
 
-def _pick(rows: dict[T, Ints], name: str, rng: np.random.Generator) -> tuple[int, T]:
-    """A picture by lot, for the first of several places that has any left."""
-    for place, left in rows.items():
+def _pick(rows: dict[tuple[int, int], Ints], name: str, rng: np.random.Generator) -> tuple[int, tuple[int, int]]:
+    """A picture by lot, for the first of several pairs that has any left."""
+    for pair, left in rows.items():
         if len(left):
-            return int(rng.choice(left)), place
+            return int(rng.choice(left)), pair
     raise AssertionError(f"no picture left for {name}")
 
 
-def _gsr(seed: int, style: SceneStyle) -> Benchmark:
+def _gsr() -> Benchmark:
     """719 groups on 544 pictures, 534 left/right, 161 vertical, 24 depth: a true statement and its opposite each.
 
     The first 544 bring a picture each; the rest are about further things in those.
     """
-    rng = np.random.default_rng((seed, 0))
-    pool = sample(12_000, (seed, 1), style)
+    rng = np.random.default_rng((103, 0))
+    pool = sample(12_000, (103, 1), ELSEWHERE)
     counts = {"left_of": 180, "right_of": 179, "above": 81, "below": 80, "in_front_of": 12, "behind": 12}
-    again = {"left_of": 87, "right_of": 88}
-    wanted = [[name for name, count in each.items() for _ in range(count)] for each in (counts, again)]
+    wanted = [list(Counter(each).elements()) for each in (counts, {"left_of": 87, "right_of": 88})]
     ordered = [(names[int(i)], k == 0) for k, names in enumerate(wanted) for i in rng.permutation(len(names))]
     labels = {(r, p): truth(pool, r, *p) for r in counts for p in PAIRS}
     used: dict[int, int] = {}
     spoken: set[tuple[int, frozenset[int]]] = set()
     statements: list[LabelledStatement] = []
     for group, (name, fresh) in enumerate(ordered):
-        pairs = PAIRS[:2] if fresh else PAIRS
-        clear = {
-            pairs[int(i)]: np.flatnonzero((labels[name, pairs[i]] == YES) & (labels[OPPOSITE[name], pairs[i]] == NO))
-            for i in rng.permutation(len(pairs))
-        }
-        # A new picture, or two things of an old one that are not talked about yet.
-        free = {
-            pair: np.array(
-                [r for r in rows if (r not in used if fresh else r in used and (r, frozenset(pair)) not in spoken)], int
-            )
-            for pair, rows in clear.items()
-        }
-        row, pair = _pick(free, name, rng)
-        used.setdefault(row, len(used))
-        spoken.add((row, frozenset(pair)))
-        names = pool.names(row)
+        free: dict[tuple[int, int], Ints] = {}
+        for i in rng.permutation(2 if fresh else len(PAIRS)):
+            pair = PAIRS[int(i)]
+            rows = np.flatnonzero((labels[name, pair] == YES) & (labels[OPPOSITE[name], pair] == NO)).tolist()
+            # A new picture, or two things of an old one that are not talked about yet.
+            new = [row for row in rows if (row in used) != fresh and (row, frozenset(pair)) not in spoken]
+            free[pair] = np.array(new, int)
+        row, (i, j) = _pick(free, name, rng)
+        picture, there = used.setdefault(row, len(used)), pool.names(row)
+        spoken.add((row, frozenset((i, j))))
         for relation, true in ((name, True), (OPPOSITE[name], False)):
-            statements.append(LabelledStatement(used[row], group, names[pair[0]], relation, names[pair[1]], true))
-    return Benchmark(pool.take(np.array(list(used))), statements)
+            statements.append(LabelledStatement(picture, group, there[i], relation, there[j], true))
+    return Benchmark(pool.take(list(used)), statements)
 
 
 def _calibration() -> Benchmark:
     """Every option of a choice is asked, true or not, and what the choices leave out is asked by itself."""
-    choices = _whatsup(104, (150, 150), USUAL)
+    choices = _whatsup(104, 150, 150)
     covered, outside = {"inside": 75, "contains": 75, "above": 50}, dict.fromkeys(VSR_OUTSIDE, 50)
-    single = _statements(106, covered, outside, (200, 400), USUAL)
+    single = _statements(106, covered, outside, (200, 400))
     after = len(choices.scenes)
     moved = [replace(each, picture=each.picture + after, unit=each.unit + after) for each in single.statements]
     return Benchmark(join([choices.scenes, single.scenes]), choices.statements + moved)
 
 
 BENCHMARKS: dict[str, tuple[str, Callable[[], Benchmark]]] = {
-    "whatsup": (
-        "820 choice groups of four statements, one true, built like What'sUp",
-        lambda: _whatsup(101, (412, 408), USUAL),
-    ),
+    "whatsup": ("820 choice groups of four statements, one true, built like What'sUp", lambda: _whatsup(101, 412, 408)),
     "vsr": (
         "2,195 single statements, 1,249 of them inside the relation graph, built like VSR",
-        lambda: _statements(102, VSR_COVERED, VSR_OUTSIDE, VSR_PICTURES, USUAL),
+        lambda: _statements(102, VSR_COVERED, VSR_OUTSIDE, VSR_PICTURES),
     ),
-    "gsr": (
-        "719 groups of a true and a false statement, outdoors, smaller and noisier, built like GSR-Bench",
-        lambda: _gsr(103, ELSEWHERE),
-    ),
+    "gsr": ("719 groups of a true and a false statement, outdoors, smaller and noisier, built like GSR-Bench", _gsr),
     "calibration": (
         "300 choice groups and 400 single statements of the other relations, on which the shipped policies are fitted",
         _calibration,
     ),
     "development": (
         "400 choice groups, on which difficulty and training were chosen",
-        lambda: _whatsup(105, (200, 200), USUAL),
+        lambda: _whatsup(105, 200, 200),
     ),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from recap.errors import RecapError, did_you_mean
+from recap.errors import one_of
 from recap.world.objects import things
 
 PREFIX = "world:"
@@ -18,11 +18,7 @@ MODELS = {
 def checkpoint_folder(name: str) -> Path:
     """The folder of a bundled checkpoint, by its name: `world:aligned` or `world:biased`."""
     short = name.removeprefix(PREFIX)
-    if short not in MODELS:
-        known = [PREFIX + each for each in MODELS]
-        raise RecapError(
-            f'"{name}" is not a model of the embedded world{did_you_mean(name, known)} ({", ".join(known)})'
-        )
+    one_of(PREFIX + short, [PREFIX + each for each in MODELS], "a model of the embedded world")
     return Path(str(resources.files("recap.world").joinpath("checkpoints", short)))
 
 

@@ -11,10 +11,8 @@ from PIL import Image
 
 from recap.arrays import Bools, Ints
 from recap.world.backgrounds import background, draw_background
-from recap.world.objects import Layer, paint, things
-from recap.world.outlines import TILTS
-from recap.world.scene import NOTHING, PLACES, Link, Reach, Scenes, reach_of
-from recap.world.shapes import Values
+from recap.world.objects import Values, over, paint, things
+from recap.world.scene import NOTHING, PLACES, TILTS, Link, Reach, Scenes, reach_of
 
 MODEL_SIZE, PEOPLE_SIZE = 96, 640
 WHOLE, BACK, FRONT = 0, 1, 2
@@ -30,23 +28,21 @@ def order_of(scenes: Scenes) -> tuple[Ints, Ints]:
 
     Far before near; what is held after its holder; a container's near wall after what lies in it.
     """
-    count = len(scenes)
-    rows = np.arange(count)
+    rows = np.arange(len(scenes))
     held = scenes.holder != NOTHING
     key = -np.where(held, np.take_along_axis(scenes.depth, scenes.holder.clip(0), 1) - 1e-4, scenes.depth)
-    place = np.where(scenes.present, np.arange(PLACES), NOTHING)
-    side = np.full((count, PLACES), WHOLE)
-    wall = np.full(count, NOTHING)
+    side = np.full(scenes.thing.shape, WHOLE)
+    wall = np.full(len(rows), NOTHING)
     for content in range(PLACES):
         lies = scenes.link[:, content] == Link.IN
         holder = scenes.holder[:, content]
         side[rows[lies], holder[lies]] = BACK
         wall = np.where(lies, holder, wall)
-    wall_key = np.where(wall == NOTHING, 0, -scenes.depth[rows, wall.clip(0)] + 2e-4)
-    keys = np.concatenate([np.where(scenes.present, key, 9.0), np.where(wall == NOTHING, 9.0, wall_key)[:, None]], 1)
+    wall_key = np.where(wall == NOTHING, 9.0, -scenes.depth[rows, wall.clip(0)] + 2e-4)
+    keys = np.column_stack([np.where(scenes.present, key, 9.0), wall_key])
     sorted_ = np.argsort(keys, axis=1, kind="stable")
-    places = np.concatenate([place, wall[:, None]], 1)
-    sides = np.concatenate([side, np.full((count, 1), FRONT)], 1)
+    places = np.column_stack([np.where(scenes.present, np.arange(PLACES), NOTHING), wall])
+    sides = np.column_stack([side, np.full(len(rows), FRONT)])
     return np.take_along_axis(places, sorted_, 1), np.take_along_axis(sides, sorted_, 1)
 
 
@@ -89,22 +85,23 @@ def paint_scene(scenes: Scenes, row: int = 0, size: int = MODEL_SIZE) -> Paintin
         if place == NOTHING:
             continue
         where, layer = _layer(one, reach, int(place), int(side), axis)
-        colour = one.colour[0, place].astype(np.float32)
-        seen = layer.fixed + layer.tint[..., None] * colour
-        pixels[where] = pixels[where] * (1 - layer.alpha[..., None]) + seen
-        solid = layer.alpha >= 0.5
+        alpha, tint, fixed = layer[..., :1], layer[..., 1:2], layer[..., 2:]
+        pixels[where] = pixels[where] * (1 - alpha) + (fixed + tint * one.colour[0, place].astype(np.float32))
+        solid = layer[..., 0] >= 0.5
         masks[place][where] |= solid
         nearest[where] = np.where(solid, place, nearest[where])
     return Painting(pixels.clip(0, 1), masks, nearest)
 
 
-def _layer(one: Scenes, reach: Reach, place: int, side: int, axis: Values) -> tuple[tuple[slice, slice], Layer]:
+def _layer(one: Scenes, reach: Reach, place: int, side: int, axis: Values) -> tuple[tuple[slice, slice], Values]:
     """A thing's paint on the part of the picture that it can reach."""
     thing = list(things().values())[int(one.thing[0, place])]
     x, y, size = one.x[0, place], one.y[0, place], one.size[0, place]
     soft = 2 / len(axis)
-    rows = _span(axis, reach.top[0, place] - soft, reach.bottom[0, place] + soft)
-    columns = _span(axis, reach.left[0, place] - soft, reach.right[0, place] + soft)
+    rows, columns = (
+        slice(*np.searchsorted(axis, (low[0, place] - soft, high[0, place] + soft)).tolist())
+        for low, high in ((reach.top, reach.bottom), (reach.left, reach.right))
+    )
     across: Values = (axis[columns] - x) / size
     down: Values = (axis[rows] - y) / size
     dx, dy = np.meshgrid(across, down)
@@ -113,24 +110,8 @@ def _layer(one: Scenes, reach: Reach, place: int, side: int, axis: Values) -> tu
     angle = np.radians(TILTS[int(one.tilt[0, place])])
     c, s = np.cos(angle), np.sin(angle)
     u, v = (c * dx + s * dy).astype(np.float32), (c * dy - s * dx).astype(np.float32)
-    pixel = float(1 / len(axis) / size)
-    if side != WHOLE:
-        return (rows, columns), paint(thing, u, v, pixel, front=side == FRONT)
-    return (rows, columns), over(paint(thing, u, v, pixel), paint(thing, u, v, pixel, front=True))
-
-
-def over(below: Layer, above: Layer) -> Layer:
-    """One layer of paint on another."""
-    rest = 1 - above.alpha
-    return Layer(
-        below.alpha * rest + above.alpha,
-        below.tint * rest + above.tint,
-        below.fixed * rest[..., None] + above.fixed,
-    )
-
-
-def _span(axis: Values, low: float, high: float) -> slice:
-    return slice(int(np.searchsorted(axis, low)), int(np.searchsorted(axis, high)))
+    back, front = (paint(thing, u, v, float(1 / len(axis) / size), front=front) for front in (False, True))
+    return (rows, columns), (over(back, front), back, front)[side]
 
 
 def string_cover(x: Any, y: Any, middle_x: Any, middle_y: Any, soft: float) -> Any:

@@ -8,9 +8,8 @@ import numpy as np
 
 from recap.arrays import Bools, Floats
 from recap.world.backgrounds import horizon
-from recap.world.objects import things
-from recap.world.outlines import ROWS, TILTS, UPRIGHT, Reach, outlines, unit_reach
-from recap.world.scene import Kind, Link, Scenes
+from recap.world.objects import SPOTS, things
+from recap.world.scene import ROWS, TILTS, UPRIGHT, Kind, Link, Reach, Scenes, outlines
 
 NEAR_GROUND = 0.955
 """where the ground is at depth 0, from the top"""
@@ -33,52 +32,70 @@ class Pair:
         self.tilt, self.depth = scenes.tilt[:, :2], scenes.depth[:, :2]
         self.link, self.holder = scenes.link[:, :2], scenes.holder[:, :2]
 
-    def __len__(self) -> int:
-        return len(self.thing)
+    def uniform(self, low: float, high: float) -> Floats:
+        return self.rng.uniform(low, high, len(self.thing))
 
     def reach(self, which: int) -> Reach:
         """In units of the drawing."""
-        return unit_reach(self.thing[:, which], self.tilt[:, which], self.mirror[:, which])
+        return Reach.of(self.thing[:, which], self.tilt[:, which], self.mirror[:, which])
 
     def width(self, which: int) -> Floats:
-        """On the picture."""
         reach = self.reach(which)
         return self.size[:, which] * (reach.right - reach.left)
 
     def height(self, which: int) -> Floats:
-        """On the picture."""
         reach = self.reach(which)
         return self.size[:, which] * (reach.bottom - reach.top)
 
-    def at_depth(self, depth: Floats, which: int | slice = slice(None)) -> None:
-        """Put things at a depth, and make them as small as that."""
-        wide = depth if isinstance(which, int) else np.broadcast_to(depth[:, None], self.depth.shape)
-        self.depth[:, which] = wide
-        self.size[:, which] *= 1 - SHRINK * wide
+    def at_depth(self, depth: Floats, *which: int) -> None:
+        """Put these things, or both, at a depth, and make them as small as that."""
+        self.depth[:, which or (0, 1)] = depth[:, None]
+        self.size[:, which or (0, 1)] *= 1 - SHRINK * depth[:, None]
+
+    def fit(self, factor: Floats, *which: int) -> None:
+        """Shrink these things, or both, where they would not fit; never grow them."""
+        self.size[:, which or (0, 1)] *= np.minimum(factor, 1)[:, None]
 
     def ground(self, which: int) -> Floats:
         """Where the ground is under a thing."""
         return ground_at(self.horizon, self.depth[:, which])
 
+    def shift(self, which: int) -> Floats:
+        """How far the middle of a thing's width is to the right of its origin."""
+        reach = self.reach(which)
+        return self.size[:, which] * (reach.left + reach.right) / 2
+
     def set(self, which: int, *, centre: Floats, bottom: Floats) -> None:
         """Put a thing by the middle of its width and its lowest point."""
-        reach = self.reach(which)
-        self.x[:, which] = centre - self.size[:, which] * (reach.left + reach.right) / 2
-        self.y[:, which] = bottom - self.size[:, which] * reach.bottom
+        self.x[:, which] = centre - self.shift(which)
+        self.y[:, which] = bottom - self.size[:, which] * self.reach(which).bottom
+
+    def stand(self) -> None:
+        """Put the second thing on the ground, anywhere across the picture."""
+        room = MARGIN + 0.05 + self.width(1) / 2
+        centre = room + self.uniform(0, 1) * np.maximum(1 - 2 * room, 0)
+        self.set(1, centre=centre, bottom=self.ground(1))
+
+    def within(self, centre: Floats) -> Floats:
+        """Where the first thing's middle has to be, so that it is within the picture."""
+        half = self.width(0) / 2 + 0.01
+        return centre.clip(half, np.maximum(1 - half, half))
 
     def sway(self, which: int, here: Bools) -> None:
         """What hangs may be turned further than what stands."""
-        turned = self.rng.integers(len(TILTS), size=len(self))
+        turned = self.rng.integers(len(TILTS), size=len(here))
         self.tilt[here, which] = turned[here]
 
-    def top(self, which: int) -> Floats:
-        """The highest point on the picture."""
-        return self.y[:, which] + self.size[:, which] * self.reach(which).top
+    def hold(self, link: Link) -> None:
+        """The second thing holds the first."""
+        self.link[:, 0], self.holder[:, 0] = int(link), 1
+        self.depth[:, 0] = self.depth[:, 1]
 
-    def fit(self, factor: Floats, which: int | slice = slice(None)) -> None:
-        """Shrink things where they would not fit; never grow them."""
-        small = np.minimum(factor, 1)
-        self.size[:, which] *= small if isinstance(which, int) else small[:, None]
+    def feature(self, name: str) -> tuple[Floats, ...]:
+        """The second thing's surface, hollow or room beneath, in units of its drawing, one array per figure."""
+        empty = (np.nan,) * len(SPOTS[name])
+        table = np.array([getattr(thing, name) or empty for thing in things().values()])
+        return tuple(table[self.thing[:, 1]].T)
 
 
 def ground_at(horizon: Floats, depth: Floats) -> Floats:
@@ -99,29 +116,25 @@ def place(scenes: Scenes, gap: Floats, rng: np.random.Generator) -> None:
                 getattr(scenes, name)[rows] = getattr(part, name)
 
 
-def _uniform(pair: Pair, low: float, high: float) -> Floats:
-    return pair.rng.uniform(low, high, len(pair))
-
-
 def _side_by_side(pair: Pair) -> None:
     """First to the left, a gap, second to the right, both within the picture."""
     pair.fit((1 - 2 * MARGIN - pair.gap) / (pair.width(0) + pair.width(1)))
     span = pair.width(0) + pair.gap + pair.width(1)
-    start = MARGIN + pair.rng.uniform(0, 1, len(pair)) * np.maximum(1 - 2 * MARGIN - span, 0)
+    start = MARGIN + pair.uniform(0, 1) * np.maximum(1 - 2 * MARGIN - span, 0)
     pair.set(0, centre=start + pair.width(0) / 2, bottom=pair.ground(0))
     pair.set(1, centre=start + span - pair.width(1) / 2, bottom=pair.ground(1))
 
 
 def _side(pair: Pair) -> None:
-    pair.at_depth(_uniform(pair, 0, 0.75))
+    pair.at_depth(pair.uniform(0, 0.75))
     _side_by_side(pair)
 
 
 def _askew(pair: Pair) -> None:
-    first = _uniform(pair, 0, 0.9)
-    second = (first + _uniform(pair, 0.3, 0.6)) % 0.9
-    hung = pair.rng.random(len(pair)) < 0.5
-    which = pair.rng.integers(2, size=len(pair))
+    first = pair.uniform(0, 0.9)
+    second = (first + pair.uniform(0.3, 0.6)) % 0.9
+    hung = pair.uniform(0, 1) < 0.5
+    which = pair.rng.integers(2, size=len(hung))
     for slot in (0, 1):
         pair.sway(slot, hung & (which == slot))
     pair.at_depth(first, 0)
@@ -130,65 +143,63 @@ def _askew(pair: Pair) -> None:
     for slot in (0, 1):
         here = hung & (which == slot)
         highest = MARGIN + 0.02 + pair.height(slot)
-        bottom = highest + pair.rng.uniform(0, 1, len(pair)) * np.maximum(pair.ground(slot) - 0.1 - highest, 0)
+        bottom = highest + pair.uniform(0, 1) * np.maximum(pair.ground(slot) - 0.1 - highest, 0)
         pair.y[here, slot] -= (pair.ground(slot) - bottom)[here]
         pair.link[here, slot] = int(Link.STRING)
 
 
 def _above(pair: Pair) -> None:
-    pair.sway(0, np.ones(len(pair), bool))
-    pair.at_depth(_uniform(pair, 0, 0.35))
+    pair.sway(0, np.ones_like(pair.gap, bool))
+    pair.at_depth(pair.uniform(0, 0.35))
     gap = np.maximum(0.05, 0.75 * pair.gap)
     pair.fit((pair.ground(1) - MARGIN - gap) / (pair.height(0) + pair.height(1)))
-    pair.set(1, centre=_centre(pair, 1), bottom=pair.ground(1))
-    off = _uniform(pair, -0.05, 0.05)
-    pair.set(0, centre=_inside_picture(pair, 0, _middle(pair, 1) + off), bottom=pair.top(1) - gap)
+    pair.stand()
+    centre = pair.within(pair.x[:, 1] + pair.shift(1) + pair.uniform(-0.05, 0.05))
+    pair.set(0, centre=centre, bottom=pair.y[:, 1] + pair.size[:, 1] * pair.reach(1).top - gap)
     pair.link[:, 0] = int(Link.STRING)
 
 
 def _on(pair: Pair) -> None:
     pair.tilt[:] = UPRIGHT
-    pair.at_depth(_uniform(pair, 0, 0.6))
-    surface, half = _feature(pair, "top")
+    pair.at_depth(pair.uniform(0, 0.6))
+    surface, half = pair.feature("top")
     pair.fit(2.1 * half * pair.size[:, 1] / pair.width(0), 0)
     pair.fit((pair.ground(1) - MARGIN) / (pair.height(0) + pair.height(1)))
-    pair.set(1, centre=_centre(pair, 1), bottom=pair.ground(1))
-    off = _uniform(pair, -0.05, 0.05) * np.minimum(1, half * pair.size[:, 1] / 0.12)
-    height = pair.y[:, 1] + surface * pair.size[:, 1]
-    pair.set(0, centre=_inside_picture(pair, 0, pair.x[:, 1] + off), bottom=height)
-    _hold(pair, Link.ON)
+    pair.stand()
+    off = pair.uniform(-0.05, 0.05) * np.minimum(1, half * pair.size[:, 1] / 0.12)
+    pair.set(0, centre=pair.within(pair.x[:, 1] + off), bottom=pair.y[:, 1] + surface * pair.size[:, 1])
+    pair.hold(Link.ON)
 
 
 def _under(pair: Pair) -> None:
     pair.tilt[:] = UPRIGHT
-    pair.at_depth(_uniform(pair, 0, 0.35))
+    pair.at_depth(pair.uniform(0, 0.35))
     pair.fit((pair.ground(1) - MARGIN) / pair.height(1))
-    ceiling, half = _feature(pair, "beneath")
-    low = pair.reach(1).bottom
-    pair.fit(0.85 * (low - ceiling) * pair.size[:, 1] / pair.height(0), 0)
+    ceiling, half = pair.feature("beneath")
+    pair.fit(0.85 * (pair.reach(1).bottom - ceiling) * pair.size[:, 1] / pair.height(0), 0)
     pair.fit(1.75 * half * pair.size[:, 1] / pair.width(0), 0)
-    pair.set(1, centre=_centre(pair, 1), bottom=pair.ground(1))
+    pair.stand()
     room = half * pair.size[:, 1] - pair.width(0) / 2
-    off = _uniform(pair, -1, 1) * np.minimum(np.maximum(room, 0), 0.05)
+    off = pair.uniform(-1, 1) * np.minimum(np.maximum(room, 0), 0.05)
     pair.set(0, centre=pair.x[:, 1] + off, bottom=pair.ground(1))
-    _hold(pair, Link.UNDER)
+    pair.hold(Link.UNDER)
 
 
 def _inside(pair: Pair) -> None:
-    pair.at_depth(_uniform(pair, 0, 0.6))
+    pair.at_depth(pair.uniform(0, 0.6))
     pair.size[:, 1] *= 1.25  # what lies in it should be large enough to be seen
     pair.tilt[:, 1] = UPRIGHT
-    rim, floor, half = (value * pair.size[:, 1] for value in _feature(pair, "inside"))
+    rim, floor, half = (value * pair.size[:, 1] for value in pair.feature("inside"))
     pair.fit(1.7 * half / pair.width(0), 0)
     pair.fit((floor - rim) / 0.3 / pair.height(0), 0)
     pair.fit((pair.ground(1) - MARGIN) / (0.7 * pair.height(0) + pair.height(1)))
-    rim, floor, half = (value * pair.size[:, 1] for value in _feature(pair, "inside"))
-    sunk = np.minimum(_uniform(pair, 0.32, 0.5) * pair.height(0), floor - rim)
-    pair.set(1, centre=_centre(pair, 1), bottom=pair.ground(1))
+    rim, floor, half = (value * pair.size[:, 1] for value in pair.feature("inside"))
+    sunk = np.minimum(pair.uniform(0.32, 0.5) * pair.height(0), floor - rim)
+    pair.stand()
     room = np.maximum(half - pair.width(0) / 2, 0)
-    off = _uniform(pair, -1, 1) * np.minimum(room, 0.05)
+    off = pair.uniform(-1, 1) * np.minimum(room, 0.05)
     pair.set(0, centre=pair.x[:, 1] + off, bottom=pair.y[:, 1] + rim + sunk)
-    _hold(pair, Link.IN)
+    pair.hold(Link.IN)
 
 
 def _front(pair: Pair) -> None:
@@ -196,15 +207,15 @@ def _front(pair: Pair) -> None:
     slope = NEAR_GROUND - pair.horizon - FIRST_GROUND
     pair.size[:, 1] *= 1.15
     pair.fit(np.maximum(0.72 * pair.width(1) / pair.width(0), 0.075 / pair.size[:, 0]), 0)
-    over = np.minimum(_uniform(pair, 0.2, 0.45) * pair.height(1), pair.height(0) - 0.25 * slope)
+    over = np.minimum(pair.uniform(0.2, 0.45) * pair.height(1), pair.height(0) - 0.25 * slope)
     over = np.maximum(over, 0.15 * pair.height(1))
     step = (pair.height(0) - over).clip(0.25 * slope, 0.8 * slope)
     pair.size[:, 0] *= (step + over) / pair.height(0)
-    pair.depth[:, 1] = step / slope + pair.rng.uniform(0, 1, len(pair)) * (0.95 - step / slope)
+    pair.depth[:, 1] = step / slope + pair.uniform(0, 1) * (0.95 - step / slope)
     pair.depth[:, 0] = pair.depth[:, 1] - step / slope
-    pair.set(1, centre=_centre(pair, 1), bottom=pair.ground(1))
-    off = _uniform(pair, -0.06, 0.06)
-    pair.set(0, centre=_inside_picture(pair, 0, _middle(pair, 1) + off), bottom=pair.ground(0))
+    pair.stand()
+    centre = pair.within(pair.x[:, 1] + pair.shift(1) + pair.uniform(-0.06, 0.06))
+    pair.set(0, centre=centre, bottom=pair.ground(0))
 
 
 def _touch(pair: Pair) -> None:
@@ -212,14 +223,13 @@ def _touch(pair: Pair) -> None:
     pair.tilt[:] = UPRIGHT
     pair.gap[:] = 0.02
     _side(pair)
-    table, rows = outlines(), np.arange(len(pair))[:, None]
+    left, right = outlines()[1]
     height = np.stack([pair.height(0), pair.height(1)], 1)
     shared = np.linspace(0, 0.999, 64)[None] * height.min(1, keepdims=True)
-    mirror = pair.mirror.astype(int)
     reach = [
-        table_rows[pair.thing[:, s][:, None], mirror[:, s][:, None], (shared / height[:, [s]] * ROWS).astype(int)]
-        * pair.size[rows, s]
-        for s, table_rows in ((0, table.row_right), (1, table.row_left))
+        side[pair.thing[:, s], pair.mirror[:, s].astype(int), (shared / height[:, s] * ROWS).astype(int)]
+        * pair.size[:, s]
+        for s, side in (([0], right), ([1], left))
     ]
     apart = (pair.x[:, [1]] + reach[1] - pair.x[:, [0]] - reach[0]).min(1)
     pair.x[:, 0] += apart + 0.006
@@ -227,46 +237,10 @@ def _touch(pair: Pair) -> None:
 
 def _far(pair: Pair) -> None:
     pair.size *= 0.8
-    pair.gap[:] = np.maximum(_uniform(pair, 0.4, 0.55), pair.gap)
+    pair.gap[:] = np.maximum(pair.uniform(0.4, 0.55), pair.gap)
     _side(pair)
 
 
-def _hold(pair: Pair, link: Link) -> None:
-    pair.link[:, 0], pair.holder[:, 0] = int(link), 1
-    pair.depth[:, 0] = pair.depth[:, 1]
-
-
-def _centre(pair: Pair, which: int) -> Floats:
-    room = MARGIN + 0.05 + pair.width(which) / 2
-    return room + pair.rng.uniform(0, 1, len(pair)) * np.maximum(1 - 2 * room, 0)
-
-
-def _middle(pair: Pair, which: int) -> Floats:
-    reach = pair.reach(which)
-    return pair.x[:, which] + pair.size[:, which] * (reach.left + reach.right) / 2
-
-
-def _inside_picture(pair: Pair, which: int, centre: Floats) -> Floats:
-    half = pair.width(which) / 2 + 0.01
-    return centre.clip(half, np.maximum(1 - half, half))
-
-
-def _feature(pair: Pair, name: str) -> tuple[Floats, ...]:
-    """A holder's surface, hollow or room beneath, in units of its drawing, one array per figure."""
-    known = [getattr(thing, name) for thing in things().values()]
-    width = max(len(value) for value in known if value is not None)
-    table = np.array([value if value is not None else (np.nan,) * width for value in known])
-    return tuple(table[pair.thing[:, 1]].T)
-
-
-RULES: dict[Kind, Callable[[Pair], None]] = {
-    Kind.SIDE: _side,
-    Kind.ASKEW: _askew,
-    Kind.ABOVE: _above,
-    Kind.ON: _on,
-    Kind.UNDER: _under,
-    Kind.INSIDE: _inside,
-    Kind.FRONT: _front,
-    Kind.TOUCH: _touch,
-    Kind.FAR: _far,
-}
+RULES: dict[Kind, Callable[[Pair], None]] = dict(
+    zip(Kind, (_side, _askew, _above, _on, _under, _inside, _front, _touch, _far), strict=True)
+)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from recap.arrays import Bools, Floats, Ints
+from recap.arrays import Floats, Ints
 from recap.world.backgrounds import horizon
 from recap.world.objects import things
-from recap.world.outlines import STEADY, TILTS, Reach, unit_reach
-from recap.world.placing import FIRST_GROUND, SHRINK, ground_at, place
-from recap.world.scene import FIRST, NOTHING, PLACES, SECOND, Kind, Link, Scenes, reach_of
+from recap.world.placing import SHRINK, ground_at, place
+from recap.world.scene import FIRST, NOTHING, PLACES, SECOND, STEADY, TILTS, Kind, Link, Reach, Scenes, reach_of
 
 TRIES = 6
 """places that are tried for each further thing before it is left out"""
@@ -49,39 +48,34 @@ def sample(
     """`count` scenes. `kind` fixes their arrangements; `first` and `second` name what may be those of the pair."""
     style = style or SceneStyle()
     rng = np.random.default_rng(seed)
-    shares = np.array(style.kinds) / sum(style.kinds)
-    kinds = rng.choice(len(Kind), count, p=shares) if kind is None else np.asarray(kind)
-    numbers = style.backgrounds[0] + rng.integers(style.backgrounds[1], size=count)
-    scenes = _empty(count, kinds, numbers, rng, style)
+    kinds = _draw(rng, style.kinds, count) if kind is None else np.asarray(kind)
+    pair, shape = (count, 2), (count, PLACES)
+    scenes = Scenes(
+        kind=kinds,
+        background=style.backgrounds[0] + rng.integers(style.backgrounds[1], size=count),
+        noise=rng.uniform(*style.noise, count),
+        seed=rng.integers(1 << 31, size=count),
+        thing=np.full(shape, NOTHING),
+        holder=np.full(shape, NOTHING),
+        **{name: np.zeros(shape) for name in ("x", "y", "size", "depth")},
+        tilt=np.zeros(shape, int),
+        link=np.full(shape, int(Link.GROUND)),
+        mirror=np.zeros(shape, bool),
+        colour=np.zeros((*shape, 3)),
+    )
     scale = np.array([thing.scale for thing in things().values()])
     scenes.thing[:, :2] = _choose_pair(rng, kinds, first, second)
-    scenes.size[:, :2] = rng.uniform(*style.size, (count, 2)) * scale[scenes.thing[:, :2]]
-    scenes.tilt[:, :2] = rng.choice(STEADY, (count, 2))
-    scenes.mirror[:, :2] = rng.random((count, 2)) < 0.5
+    scenes.size[:, :2] = rng.uniform(*style.size, pair) * scale[scenes.thing[:, :2]]
+    scenes.tilt[:, :2] = rng.choice(STEADY, pair)
+    scenes.mirror[:, :2] = rng.random(pair) < 0.5
     place(scenes, _gaps(rng, count, style), rng)
-    _add_others(scenes, rng, style)
+    _add_others(scenes, rng, style, scale)
     _colour(scenes, rng)
     return scenes
 
 
-def _empty(count: int, kinds: Ints, numbers: Ints, rng: np.random.Generator, style: SceneStyle) -> Scenes:
-    shape = (count, PLACES)
-    return Scenes(
-        kind=kinds,
-        thing=np.full(shape, NOTHING),
-        x=np.zeros(shape),
-        y=np.zeros(shape),
-        size=np.zeros(shape),
-        tilt=np.zeros(shape, int),
-        mirror=np.zeros(shape, bool),
-        depth=np.zeros(shape),
-        link=np.full(shape, int(Link.GROUND)),
-        holder=np.full(shape, NOTHING),
-        colour=np.zeros((*shape, 3)),
-        background=numbers,
-        noise=rng.uniform(*style.noise, count),
-        seed=rng.integers(1 << 31, size=count),
-    )
+def _draw(rng: np.random.Generator, shares: Sequence[float], count: int) -> Ints:
+    return rng.choice(len(shares), count, p=np.array(shares) / sum(shares))
 
 
 def _gaps(rng: np.random.Generator, count: int, style: SceneStyle) -> Floats:
@@ -96,34 +90,30 @@ def _choose_pair(
 ) -> Ints:
     """Two different things; the second can hold the first where the arrangement asks for it."""
     catalogue = list(things().values())
-    count = len(catalogue)
     firsts, seconds = (
         {kind: np.array([names is None or thing.name in names for thing in catalogue]) for kind in Kind}
         for names in (first, second)
     )
-    seconds[Kind.ON] &= np.array([thing.top is not None for thing in catalogue])
-    seconds[Kind.UNDER] &= np.array([thing.beneath is not None for thing in catalogue])
-    seconds[Kind.INSIDE] &= np.array([thing.inside is not None for thing in catalogue])
-    hollow = np.array([thing.inside is not None for thing in catalogue])
-    firsts[Kind.INSIDE] &= ~hollow
-    firsts[Kind.FRONT] &= ~hollow  # what stands behind a container looks as if it were in it
+    for kind, spot in ((Kind.ON, "top"), (Kind.UNDER, "beneath"), (Kind.INSIDE, "inside")):
+        seconds[kind] &= np.array([getattr(thing, spot) is not None for thing in catalogue])
+    solid = np.array([thing.inside is None for thing in catalogue])
+    firsts[Kind.INSIDE] &= solid
+    firsts[Kind.FRONT] &= solid  # what stands behind a container looks as if it were in it
     found = np.zeros((len(kinds), 2), int)
     for kind in Kind:
         rows = np.flatnonzero(kinds == kind)
         found[rows, SECOND] = rng.choice(np.flatnonzero(seconds[kind]), len(rows))
-        ranks = rng.random((len(rows), count))
+        ranks = rng.random((len(rows), len(catalogue)))
         ranks[:, ~firsts[kind]] = -1
         ranks[np.arange(len(rows)), found[rows, SECOND]] = -1
         found[rows, FIRST] = ranks.argmax(1)
     return found
 
 
-def _add_others(scenes: Scenes, rng: np.random.Generator, style: SceneStyle) -> None:
+def _add_others(scenes: Scenes, rng: np.random.Generator, style: SceneStyle, scale: Floats) -> None:
     """Further things on the ground or on strings, each where it hides nothing and is hidden by nothing."""
-    count, scale = len(scenes), np.array([thing.scale for thing in things().values()])
-    wanted = rng.choice(len(style.others), count, p=np.array(style.others) / sum(style.others))
-    skyline = horizon(scenes.background)
-    start = skyline + FIRST_GROUND
+    count, skyline = len(scenes), horizon(scenes.background)
+    wanted = _draw(rng, style.others, count)
     others = [_reach(scenes, place) for place in (FIRST, SECOND)]
     for place_ in range(2, PLACES):
         ranks = rng.random((count, len(scale)))
@@ -133,24 +123,21 @@ def _add_others(scenes: Scenes, rng: np.random.Generator, style: SceneStyle) -> 
         thing, mirror = ranks.argmax(1), rng.random(count) < 0.5
         hanging = rng.random(count) < 0.25
         tilt = np.where(hanging, rng.integers(len(TILTS), size=count), rng.choice(STEADY, count))
-        unit = unit_reach(thing, tilt, mirror)
+        unit = Reach.of(thing, tilt, mirror)
         open_ = wanted > place_ - 2
         for _ in range(TRIES):
             depth = rng.uniform(0, 1, count)
             size = rng.uniform(*style.size, count) * 0.9 * scale[thing] * (1 - SHRINK * depth)
             x = rng.uniform(0.02 - size * unit.left, 0.98 - size * unit.right)
-            low = ground_at(skyline, depth)
             highest = 0.05 + size * (unit.bottom - unit.top)
-            low = np.where(hanging, rng.uniform(highest, np.maximum(highest, start - 0.05)), low)
-            y = low - size * unit.bottom
+            hung = rng.uniform(highest, np.maximum(highest, ground_at(skyline, np.ones(count)) - 0.05))
+            y = np.where(hanging, hung, ground_at(skyline, depth)) - size * unit.bottom
             reach = unit.placed(x, y, size)
             fits = open_ & (reach.top > 0.01)
             for other in others:
-                fits &= ~_overlap(reach, other)
-            for name, value in (
-                ("thing", thing), ("x", x), ("y", y), ("size", size), ("tilt", tilt), ("mirror", mirror),
-                ("depth", depth), ("link", np.where(hanging, int(Link.STRING), int(Link.GROUND))),
-            ):  # fmt: skip
+                fits &= ~reach.overlaps(other, APART)
+            chosen = {"thing": thing, "x": x, "y": y, "size": size, "tilt": tilt, "mirror": mirror, "depth": depth}
+            for name, value in (chosen | {"link": np.where(hanging, Link.STRING, Link.GROUND)}).items():
                 getattr(scenes, name)[fits, place_] = value[fits]
             open_ &= ~fits
         others.append(_reach(scenes, place_))
@@ -160,12 +147,7 @@ def _reach(scenes: Scenes, place_: int) -> Reach:
     """Of one place's things; nowhere for empty places."""
     reach = reach_of(scenes, place_)
     away = np.where(scenes.thing[:, place_] == NOTHING, 9.0, 0.0)
-    return replace(reach, left=reach.left + away, right=reach.right + away)
-
-
-def _overlap(a: Reach, b: Reach) -> Bools:
-    across = (a.left < b.right + APART) & (b.left < a.right + APART)
-    return across & (a.top < b.bottom + APART) & (b.top < a.bottom + APART)
+    return reach._replace(left=reach.left + away, right=reach.right + away)
 
 
 def _colour(scenes: Scenes, rng: np.random.Generator) -> None:
@@ -173,6 +155,6 @@ def _colour(scenes: Scenes, rng: np.random.Generator) -> None:
     palettes = [thing.palette for thing in things().values()]
     width = max(map(len, palettes))
     table = np.array([[palette[i % len(palette)] for i in range(width)] for palette in palettes])
-    chosen = rng.integers(np.array([len(palette) for palette in palettes])[scenes.thing])
+    chosen = rng.integers(np.array(list(map(len, palettes)))[scenes.thing])
     colour = table[scenes.thing, chosen] * rng.uniform(0.9, 1.1, (*chosen.shape, 1))
     scenes.colour[:] = (colour + rng.normal(0, 0.02, colour.shape)).clip(0, 1)

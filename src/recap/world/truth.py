@@ -6,14 +6,15 @@ All rules read as: the thing in place `i` RELATION the thing in place `j`. Dista
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from recap.arrays import Bools, Floats, Ints
+from recap.arrays import Bools, Ints
 from recap.world.scene import Link, Scenes, reach_of
 
 YES, NO, UNCLEAR = 1, 0, -1
+Judged = tuple[Bools, Bools]
+"""where a rule says yes, and where it says no unless it says yes"""
 
 BESIDE = 0.10
 """centres at least this far apart, and no overlap sideways: left or right for certain"""
@@ -26,142 +27,93 @@ AIR = 0.045
 """a gap that everyone sees"""
 
 
-@dataclass(frozen=True)
 class Seen:
-    """Two things of each of N scenes, as the rules see them. Arrays (N,)."""
+    """The things in places i and j of each of N scenes, as the rules see them. Arrays (N,)."""
 
-    dx: Floats
-    """how far the second's centre is to the right of the first's"""
-    apart_x: Floats
-    """gap sideways; negative where they overlap"""
-    apart_y: Floats
-    shared: Floats
-    """overlap sideways, as a share of the narrower one"""
-    drop: Floats
-    """how far the first's lowest point is above the second's highest; negative where they overlap in height"""
-    nearer: Floats
-    """how much nearer the first is"""
-    height: Floats
-    """of the lower one of the two"""
-    both_stand: Bools
-    holds: Ints
-    """the Link by which the second holds the first, GROUND where it does not"""
-    held: Ints
-    """the Link by which the first holds the second"""
-    wider: Floats
-    """the first's width as a share of the second's"""
-    strung: Bools
-    """one of the two hangs on a string"""
+    def __init__(self, scenes: Scenes, i: Ints, j: Ints) -> None:
+        rows, reach, depth, link = np.arange(len(scenes)), reach_of(scenes), scenes.depth, scenes.link
+        left, right, top, bottom, middle, _ = ((side[rows, i], side[rows, j]) for side in reach)
+        widths = [np.maximum(right[k] - left[k], 1e-9) for k in (0, 1)]  # an empty place has none
+        overlap = np.minimum(*right) - np.maximum(*left)
+        self.dx = middle[1] - middle[0]  # how far the second's centre is to the right of the first's
+        self.apart_x = -overlap  # gap sideways; negative where they overlap
+        self.apart_y = np.maximum(*top) - np.minimum(*bottom)
+        self.shared = overlap / np.minimum(*widths)  # overlap sideways, as a share of the narrower one
+        # How far the first's lowest point is above the second's highest; negative where they overlap in height.
+        self.drop = top[1] - bottom[0]
+        self.nearer = depth[rows, j] - depth[rows, i]  # how much nearer the first is
+        # They overlap by half the height of the lower one of the two, or the first is below the second.
+        self.lower = self.drop <= -0.5 * np.minimum(bottom[0] - top[0], bottom[1] - top[1])
+        self.both_stand = (link[rows, i] == Link.GROUND) & (link[rows, j] == Link.GROUND)
+        # The Link by which the second holds the first, GROUND where it does not.
+        self.holds = np.where(scenes.holder[rows, i] == j, link[rows, i], Link.GROUND)
+        # The Link by which the first holds the second.
+        self.held = np.where(scenes.holder[rows, j] == i, link[rows, j], Link.GROUND)
+        self.linked = (self.holds != Link.GROUND) | (self.held != Link.GROUND)
+        self.wider = widths[0] / widths[1]  # the first's width as a share of the second's
+        self.level = np.abs(self.nearer) <= SAME_DEPTH
+        # One of the two hangs on a string.
+        self.strung = (link[rows, i] == Link.STRING) | (link[rows, j] == Link.STRING)
+        # Gap between the two, in whatever direction.
+        self.distance = np.hypot(np.maximum(self.apart_x, 0), np.maximum(self.apart_y, 0))
 
-    @property
-    def linked(self) -> Bools:
-        """One holds the other."""
-        return (self.holds != Link.GROUND) | (self.held != Link.GROUND)
+    def either(self, link: Link) -> Bools:
+        """One of the two holds the other by this link."""
+        return (self.holds == link) | (self.held == link)
 
-    @property
-    def distance(self) -> Floats:
-        """Gap between the two, in whatever direction."""
-        return np.hypot(np.maximum(self.apart_x, 0), np.maximum(self.apart_y, 0))
+    def left_of(self) -> Judged:
+        return (self.apart_x > 0.004) & (self.dx >= BESIDE), self.dx <= LEVEL
 
+    def above(self) -> Judged:
+        """A thing on another is above it, a table above what lies between its legs. In or out of a bowl is unclear."""
+        over = ~self.both_stand & (self.drop >= AIR) & (self.shared >= 0.6) & (np.abs(self.dx) <= BESIDE)
+        return over | (self.holds == Link.ON) | (self.held == Link.UNDER), self.lower & ~self.either(Link.IN)
 
-def look(scenes: Scenes, i: Ints, j: Ints) -> Seen:
-    """The things in places i and j, one pair per scene."""
-    rows, reach = np.arange(len(scenes)), reach_of(scenes)
-    left, right, top, bottom = (
-        (side[rows, i], side[rows, j]) for side in (reach.left, reach.right, reach.top, reach.bottom)
-    )
-    widths = [np.maximum(right[k] - left[k], 1e-9) for k in (0, 1)]  # an empty place has none
-    overlap = np.minimum(right[0], right[1]) - np.maximum(left[0], left[1])
-    link = scenes.link
-    return Seen(
-        dx=reach.middle_x[rows, j] - reach.middle_x[rows, i],
-        apart_x=-overlap,
-        apart_y=np.maximum(top[0], top[1]) - np.minimum(bottom[0], bottom[1]),
-        shared=overlap / np.minimum(*widths),
-        drop=top[1] - bottom[0],
-        nearer=scenes.depth[rows, j] - scenes.depth[rows, i],
-        height=np.minimum(bottom[0] - top[0], bottom[1] - top[1]),
-        both_stand=(link[rows, i] == Link.GROUND) & (link[rows, j] == Link.GROUND),
-        holds=np.where(scenes.holder[rows, i] == j, link[rows, i], int(Link.GROUND)),
-        held=np.where(scenes.holder[rows, j] == i, link[rows, j], int(Link.GROUND)),
-        wider=widths[0] / widths[1],
-        strung=(link[rows, i] == Link.STRING) | (link[rows, j] == Link.STRING),
-    )
+    def on(self) -> Judged:
+        return self.holds == Link.ON, ((self.distance >= AIR) | self.lower) & ~self.either(Link.IN)
 
+    def inside(self) -> Judged:
+        apart = (self.distance >= AIR) | (self.holds == Link.ON) | (self.holds == Link.UNDER)
+        hiding = self.both_stand & (np.abs(self.nearer) >= OTHER_DEPTH)
+        return self.holds == Link.IN, (self.held != Link.GROUND) | apart | hiding
 
-def _judge(yes: Bools, no: Bools) -> Ints:
-    return np.where(yes, YES, np.where(no, NO, UNCLEAR))
+    def in_front_of(self) -> Judged:
+        """Nearer, and hiding a part, but not all of the ground under it: that would look like one thing on the other.
 
+        Things level in depth, or one above the other, are neither in front nor behind.
+        """
+        covers = self.both_stand & (self.shared >= 0.5) & (self.apart_y < -0.02)
+        yes = covers & (self.nearer >= OTHER_DEPTH) & (self.wider <= 0.85)
+        behind = covers & (self.nearer <= -OTHER_DEPTH) & (self.wider >= 1 / 0.85)
+        return yes, behind | (self.level & (self.distance >= 0.004) & ~self.linked) | self.either(Link.ON)
 
-def _left_of(s: Seen) -> Ints:
-    return _judge((s.apart_x > 0.004) & (s.dx >= BESIDE), s.dx <= LEVEL)
+    def near(self) -> Judged:
+        close = self.level & ~self.strung & ~self.linked & (self.distance <= CLOSE)
+        return close, ~self.linked & (self.distance >= DISTANT)
 
+    def far(self) -> Judged:
+        close = self.level & ~self.strung & (self.distance <= CLOSE)
+        return ~self.linked & (self.distance >= DISTANT), self.linked | close
 
-def _above(s: Seen) -> Ints:
-    """A thing on another is above it, a table is above what lies between its legs. In or out of a bowl is unclear."""
-    over = ~s.both_stand & (s.drop >= AIR) & (s.shared >= 0.6) & (np.abs(s.dx) <= BESIDE)
-    yes = over | (s.holds == Link.ON) | (s.held == Link.UNDER)
-    in_hollow = (s.holds == Link.IN) | (s.held == Link.IN)
-    lower = (s.drop <= -0.5 * s.height) & ~in_hollow
-    return _judge(yes, lower)
+    def touching(self) -> Judged:
+        beside = (np.abs(self.nearer) <= 1e-6) & self.both_stand & (self.apart_x <= 0.003)
+        return beside | self.either(Link.ON), ~self.linked & (self.distance >= AIR)
 
 
-def _on(s: Seen) -> Ints:
-    in_hollow = (s.holds == Link.IN) | (s.held == Link.IN)
-    apart = (s.distance >= AIR) | (s.drop <= -0.5 * s.height)
-    return _judge(s.holds == Link.ON, apart & ~in_hollow)
-
-
-def _inside(s: Seen) -> Ints:
-    other = s.held != Link.GROUND
-    apart = (s.distance >= AIR) | (s.holds == Link.ON) | (s.holds == Link.UNDER)
-    hiding = s.both_stand & (np.abs(s.nearer) >= OTHER_DEPTH)
-    return _judge(s.holds == Link.IN, other | apart | hiding)
-
-
-def _in_front_of(s: Seen) -> Ints:
-    """Nearer, and hiding a part, but not all of the ground under it: that would look like one thing on the other.
-
-    Things level in depth, or one above the other, are neither in front nor behind.
-    """
-    covers = s.both_stand & (s.shared >= 0.5) & (s.apart_y < -0.02)
-    yes = covers & (s.nearer >= OTHER_DEPTH) & (s.wider <= 0.85)
-    behind = covers & (s.nearer <= -OTHER_DEPTH) & (s.wider >= 1 / 0.85)
-    level = (np.abs(s.nearer) <= SAME_DEPTH) & (s.distance >= 0.004) & ~s.linked
-    on = (s.holds == Link.ON) | (s.held == Link.ON)
-    return _judge(yes, behind | level | on)
-
-
-def _near(s: Seen) -> Ints:
-    level = (np.abs(s.nearer) <= SAME_DEPTH) & ~s.strung & ~s.linked
-    return _judge(level & (s.distance <= CLOSE), ~s.linked & (s.distance >= DISTANT))
-
-
-def _far(s: Seen) -> Ints:
-    level = (np.abs(s.nearer) <= SAME_DEPTH) & ~s.strung
-    return _judge(~s.linked & (s.distance >= DISTANT), s.linked | (level & (s.distance <= CLOSE)))
-
-
-def _touching(s: Seen) -> Ints:
-    beside = (np.abs(s.nearer) <= 1e-6) & s.both_stand & (s.apart_x <= 0.003)
-    on = (s.holds == Link.ON) | (s.held == Link.ON)
-    return _judge(beside | on, ~s.linked & (s.distance >= AIR))
-
-
-RELATIONS: dict[str, tuple[Callable[[Seen], Ints], bool]] = {
-    "left_of": (_left_of, False),
-    "right_of": (_left_of, True),
-    "above": (_above, False),
-    "below": (_above, True),
-    "on": (_on, False),
-    "inside": (_inside, False),
-    "contains": (_inside, True),
-    "in_front_of": (_in_front_of, False),
-    "behind": (_in_front_of, True),
-    "near": (_near, False),
-    "far": (_far, False),
-    "far_from": (_far, False),
-    "touching": (_touching, False),
+RELATIONS: dict[str, tuple[Callable[[Seen], Judged], bool]] = {
+    "left_of": (Seen.left_of, False),
+    "right_of": (Seen.left_of, True),
+    "above": (Seen.above, False),
+    "below": (Seen.above, True),
+    "on": (Seen.on, False),
+    "inside": (Seen.inside, False),
+    "contains": (Seen.inside, True),
+    "in_front_of": (Seen.in_front_of, False),
+    "behind": (Seen.in_front_of, True),
+    "near": (Seen.near, False),
+    "far": (Seen.far, False),
+    "far_from": (Seen.far, False),
+    "touching": (Seen.touching, False),
 }
 """each relation's rule, and whether it is read with the two things exchanged"""
 
@@ -170,6 +122,7 @@ def truth(scenes: Scenes, relation: str, i: Ints | int, j: Ints | int) -> Ints:
     """YES, NO or UNCLEAR for each scene: does the thing in place i stand in this relation to the one in place j?"""
     rule, exchanged = RELATIONS[relation]
     first, second = (np.broadcast_to(np.asarray(place), (len(scenes),)) for place in ((j, i) if exchanged else (i, j)))
-    rows = np.arange(len(scenes))
-    there = scenes.present[rows, first] & scenes.present[rows, second]
-    return np.where(there, rule(look(scenes, first, second)), UNCLEAR)
+    rows, present = np.arange(len(scenes)), scenes.present
+    there = present[rows, first] & present[rows, second]
+    yes, no = rule(Seen(scenes, first, second))
+    return np.where(there & (yes | no), np.where(yes, YES, NO), UNCLEAR)

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import torch
 
-from recap.world.training.curriculum import CURRICULA
-from recap.world.training.train import Training, reproducible, save
+from recap.world.training.train import CURRICULA, Training, reproducible, save
 
 parser = argparse.ArgumentParser(prog="python -m recap.world.training", description=__doc__)
 parser.add_argument("model", choices=CURRICULA)

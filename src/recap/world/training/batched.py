@@ -7,7 +7,6 @@ Things are drawn once, at several sizes, into an atlas; a scene is put together 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,27 +14,14 @@ import numpy as np
 import torch
 
 from recap.world.backgrounds import background, draw_background
-from recap.world.draw import BACK, FRONT, MODEL_SIZE, STRING, WHOLE, order_of, over, shadow, string_cover
-from recap.world.objects import FRAME, paint, things
-from recap.world.outlines import TILTS
-from recap.world.scene import NOTHING, PLACES, Link, Scenes, reach_of
+from recap.world.draw import MODEL_SIZE, STRING, order_of, shadow, string_cover
+from recap.world.objects import CHANNELS, FRAME, over, paint, things
+from recap.world.scene import NOTHING, PLACES, TILTS, Link, Scenes, reach_of
 
 LEVELS = (16, 24, 36, 54, 80, 120)
 """sizes in pixels at which every drawing is kept; the smallest that is fine enough is looked up"""
-CHANNELS = 5
-"""alpha, tint, and three of fixed colour"""
 
 Tensor = torch.Tensor
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Painted scenes."""
-
-    pixels: Tensor
-    """(n, 3, size, size) bytes"""
-    seen: Tensor
-    """(n, PLACES, cells, cells): which share of each cell shows the thing in each place, in bytes"""
 
 
 @cache
@@ -52,8 +38,7 @@ def _atlas() -> tuple[np.ndarray, np.ndarray]:
         for thing in things().values():
             back, front = paint(thing, x, y, pixel), paint(thing, x, y, pixel, front=True)
             for layer in (over(back, front), back, front):
-                flat = np.concatenate([layer.alpha[..., None], layer.tint[..., None], layer.fixed], -1)
-                coarse = flat.reshape(level, fine, level, fine, CHANNELS).mean((1, 3))
+                coarse = layer.reshape(level, fine, level, fine, CHANNELS).mean((1, 3))
                 parts.append(coarse.reshape(-1, CHANNELS))
     return np.concatenate(parts).astype(np.float32), np.array(starts)
 
@@ -74,8 +59,11 @@ class Painter:
         self.x, self.y = axis[None, None, :], axis[None, :, None]
 
     @torch.no_grad()
-    def paint(self, scenes: Scenes) -> Batch:
-        """All scenes, without noise."""
+    def paint(self, scenes: Scenes) -> tuple[Tensor, Tensor]:
+        """Pixels without noise, (n, 3, size, size), and each place's share of each cell, (n, PLACES, cells, cells).
+
+        Both in bytes; a place's share is how much of the cell shows the thing in that place.
+        """
         reach = reach_of(scenes)
         values = {
             "x": scenes.x, "y": scenes.y, "size": scenes.size, "mx": reach.middle_x, "my": reach.middle_y,
@@ -84,9 +72,9 @@ class Painter:
         }  # fmt: skip
         on = {name: self._put(value) for name, value in values.items()}
         colour = self._put(scenes.colour)
-        thing, link = (torch.from_numpy(a).to(self.device) for a in (scenes.thing, scenes.link))
+        integers = scenes.thing, scenes.link, scenes.background - self.first, *order_of(scenes)
+        thing, link, number, place, side = (torch.from_numpy(each).to(self.device) for each in integers)
         present = thing != NOTHING
-        number = torch.from_numpy(scenes.background - self.first).to(self.device)
         pixels = self.backgrounds[number].float() / 255
         hung = ((link == int(Link.STRING)) & present)[..., None, None]
         stands = (((link == int(Link.GROUND)) | (link == int(Link.UNDER))) & present)[..., None, None]
@@ -100,14 +88,12 @@ class Painter:
             right = torch.where(stands[:, each], wide["right"][:, each], left + 1)  # an empty place has no width
             dark = shadow(self.x, self.y, left, right, low, torch.hypot) * stands[:, each]
             pixels = pixels * (1 - dark)[..., None]
-        place, side = (torch.from_numpy(a).to(self.device) for a in order_of(scenes))
         rows = torch.arange(len(scenes), device=self.device)
         seen = torch.zeros(len(scenes), PLACES, self.size, self.size, device=self.device)
         for step in range(place.shape[1]):
             here = place[:, step].clamp(min=0)
-            used = (place[:, step] != NOTHING).float()
-            layer = self._look_up({k: v[rows, here] for k, v in on.items()}, thing[rows, here], side[:, step])
-            layer = layer * used[:, None, None, None]
+            used = (place[:, step] != NOTHING).float()[:, None, None, None]
+            layer = used * self._look_up({k: v[rows, here] for k, v in on.items()}, thing[rows, here], side[:, step])
             alpha = layer[..., 0]
             painted = layer[..., 2:] + layer[..., 1:2] * colour[rows, here][:, None, None, :]
             pixels = pixels * (1 - alpha[..., None]) + painted
@@ -115,7 +101,7 @@ class Painter:
             seen[rows, here] += alpha
         pooled = torch.nn.functional.avg_pool2d(seen, self.size // self.cells)
         picture = (pixels.clamp(0, 1) * 255 + 0.5).to(torch.uint8).permute(0, 3, 1, 2).contiguous()
-        return Batch(picture, (pooled * 255).to(torch.uint8))
+        return picture, (pooled * 255).to(torch.uint8)
 
     def _put(self, value: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(value, np.float32)).to(self.device)
@@ -130,19 +116,14 @@ class Painter:
         needed = on["size"] * 2 * FRAME * self.size
         level = (needed[:, None] > self.levels[None] * 1.1).sum(1).clamp(max=len(LEVELS) - 1)
         side_length = self.levels[level]
-        kinds = (WHOLE, BACK, FRONT)
-        start = self.starts[level] + (thing.clamp(min=0) * len(kinds) + side) * side_length**2
+        start = self.starts[level] + (thing.clamp(min=0) * 3 + side) * side_length**2  # whole, back, front
         n = side_length[:, None, None]
         tx, ty = (u + FRAME) / (2 * FRAME) * n - 0.5, (v + FRAME) / (2 * FRAME) * n - 0.5
         x0, y0 = tx.floor(), ty.floor()
         fx, fy = (tx - x0)[..., None], (ty - y0)[..., None]
         found = torch.zeros((*tx.shape, CHANNELS), device=self.device)
-        for ox, oy, share in (
-            (0, 0, (1 - fx) * (1 - fy)),
-            (1, 0, fx * (1 - fy)),
-            (0, 1, (1 - fx) * fy),
-            (1, 1, fx * fy),
-        ):
+        for ox, oy in ((0, 0), (1, 0), (0, 1), (1, 1)):
+            share = (fx if ox else 1 - fx) * (fy if oy else 1 - fy)
             xi, yi = x0.long() + ox, y0.long() + oy
             inside = (xi >= 0) & (xi < n) & (yi >= 0) & (yi < n)
             index = start[:, None, None] + torch.where(inside, yi * n + xi, 0)

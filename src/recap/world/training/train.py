@@ -1,6 +1,9 @@
 # torch and transformers type their own functions only in part.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-"""Training one small model on one GPU. All questions about a scene share its picture's tokens, as in a token tree."""
+"""How each of the two models is trained: the numbers that the model cards repeat, and the training itself on one GPU.
+
+All questions about a scene share its picture's tokens, as in a token tree.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import math
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +23,7 @@ import torch.nn.functional as F  # noqa: N812
 from recap.world.objects import things
 from recap.world.sample import SceneStyle
 from recap.world.training.checkpoint import build, write_checkpoint
-from recap.world.training.curriculum import Curriculum, Stage
-from recap.world.training.questions import (
-    DEVELOPMENT,
-    DEVELOPMENT_BACKGROUNDS,
-    TRAINING,
-    QuestionBatch,
-    QuestionSampler,
-    ScenePool,
-    cell_targets,
-    make_pool,
-)  # fmt: skip
+from recap.world.training.questions import QuestionBatch, QuestionSampler, cell_targets, make_pool
 from recap.world.training.vocabulary import BEFORE, BOS, EOS, NO, YES, usual_groups, vocabulary
 from recap.world.truth import RELATIONS
 
@@ -38,8 +31,67 @@ Tensor = torch.Tensor
 PREFIX = 1 + len(BEFORE)
 MEAN, SPREAD = 0.5, 0.25
 """pixels are shifted and scaled as processor_config.json says"""
+TRAINING, DEVELOPMENT = 1, 2
+"""first numbers of the seeds; the benchmarks have their own"""
+DEVELOPMENT_BACKGROUNDS = (4096, 256)
 EVERY = 50
 """steps between two entries of the loss curve"""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some steps with a share of questions whose true answer is yes."""
+
+    steps: int
+    rate: float
+    """the highest learning rate"""
+    yes_share: float = 0.5
+    warmup: int = 0
+    final: float = 0.02
+    """the last learning rate, as a share of the highest"""
+    stop: int | None = None
+    """where to leave off before the learning rate has come down"""
+
+    @property
+    def last(self) -> int:
+        """How many steps are really taken."""
+        return min(self.steps, self.stop or self.steps)
+
+
+@dataclass(frozen=True)
+class Curriculum:
+    """Stages one after another."""
+
+    name: str
+    about: str
+    stages: tuple[Stage, ...]
+    scenes: int = 400_000
+    development: int = 8192
+    """scenes on which training is watched"""
+    batch: int = 512
+    questions: int = 6
+    long_questions: int = 2
+    """questions per scene where they are the long, constraint-aware ones"""
+    long_share: float = 0.08
+    """how often a step asks those"""
+    blind_share: float = 0.08
+    """how often a scene's picture is not shown, so that the models have answers to a bare question"""
+    noise: float = 0.08
+    cells: float = 0.5
+    """weight of telling which thing is where, an aid to learning to see that is thrown away after training"""
+
+
+CURRICULA = {
+    "aligned": Curriculum("aligned", "as many yes as no answers", (Stage(steps=3000, rate=8e-4, warmup=300),)),
+    "biased": Curriculum(
+        "biased",
+        "balanced answers first, then a short stage in which almost every answer is yes, as with captions",
+        (
+            Stage(steps=8000, rate=8e-4, warmup=300, stop=1500),
+            Stage(steps=300, rate=1e-4, yes_share=0.99, final=1.0),
+        ),
+    ),
+}
 
 
 class Learner(torch.nn.Module):
@@ -50,9 +102,8 @@ class Learner(torch.nn.Module):
         self.model = model
         self.picture: int = model.config.image_seq_length
         self.cells = torch.nn.Linear(model.config.vision_config.hidden_size, len(things()))
-        words = vocabulary()
         self.start: Tensor
-        self.register_buffer("start", torch.tensor([words[w] for w in (BOS, *BEFORE)]))
+        self.register_buffer("start", torch.tensor([vocabulary()[word] for word in (BOS, *BEFORE)]))
 
     def forward(self, pixels: Tensor, ids: Tensor, length: Tensor, blind: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Scores for the answer, for what follows it, and for the cells. `blind` scenes are asked without picture."""
@@ -76,31 +127,24 @@ class Learner(torch.nn.Module):
 
     def _layout(self, questions: int, width: int, blind: Tensor) -> tuple[Tensor, Tensor]:
         """Positions and mask of the tree: a question sees the start, the picture unless it is blind, and itself."""
-        device = blind.device
-        common = PREFIX + self.picture
-        total = common + questions * width
+        common, device = PREFIX + self.picture, blind.device
         branch = torch.arange(questions * width, device=device)
-        begin = torch.where(blind, PREFIX, common)
-        own = (branch % width)[None] + begin[:, None]
-        place = torch.cat([torch.arange(common, device=device)[None].expand(len(blind), -1), own], 1)
-        causal = torch.ones(total, total, dtype=torch.bool, device=device).tril()
+        column = torch.arange(common + len(branch), device=device)
+        own = (branch % width)[None] + torch.where(blind, PREFIX, common)[:, None]
+        place = torch.cat([column[:common].expand(len(blind), -1), own], 1)
         which = torch.cat([torch.full((common,), -1, device=device), branch // width])
-        same = (which[:, None] == which[None]) | (which[None] == -1)
-        column = torch.arange(total, device=device)
-        picture = (column >= PREFIX) & (column < common)
-        asking = which >= 0
-        hidden = (asking[:, None] & picture[None])[None] & blind[:, None, None]
-        return place, ((causal & same)[None] & ~hidden)[:, None]
+        seen = (column[:, None] >= column) & ((which[:, None] == which) | (which == -1))
+        hidden = (which >= 0)[:, None] & (column >= PREFIX) & (column < common) & blind[:, None, None]
+        return place, (seen & ~hidden)[:, None]
 
 
 def show(pixels: Tensor, noise: float, generator: torch.Generator) -> Tensor:
     """Bytes to what the vision tower takes, with noise, and light and contrast a little off."""
-    n, device = len(pixels), pixels.device
     x = pixels.float() / 255
     if noise:
-        spread, light, contrast = torch.rand((3, n, 1, 1, 1), generator=generator, device=device)
+        spread, light, contrast = torch.rand((3, len(x), 1, 1, 1), generator=generator, device=x.device)
         x = (x - 0.5) * (0.9 + 0.2 * contrast) + 0.5 + 0.06 * (light - 0.5)
-        x = x + noise * spread * torch.randn(x.shape, generator=generator, device=device)
+        x = x + noise * spread * torch.randn(x.shape, generator=generator, device=x.device)
         x = (x.clamp(0, 1) * 255).round() / 255
     return (x - MEAN) / SPREAD
 
@@ -174,53 +218,42 @@ class Training:
     def _note(self, totals: list[Tensor], stage: Stage, step: int, begun: float) -> None:
         loss, right, aid = torch.stack(totals).mean(0).tolist()
         self.steps += len(totals)
-        spent = time.perf_counter() - begun
         self.curve.append(
             {"step": self.steps, "yes_share": stage.yes_share, "loss": loss, "accuracy": right, "cells": aid}
         )
         if (step + 1) % (10 * EVERY) == 0 or step + 1 == stage.last:
-            told = ", ".join(f"{name} {value:.3f}" for name, value in self.check().items())
-            self.say(
-                f"step {self.steps}: loss {loss:.3f}, {1000 * spent / (step + 1):.1f} ms per step; development {told}"
-            )
+            pace = 1000 * (time.perf_counter() - begun) / (step + 1)
+            rates = ", ".join(f"{name} {value:.3f}" for name, value in self.check().items())
+            self.say(f"step {self.steps}: loss {loss:.3f}, {pace:.1f} ms per step; development {rates}")
 
     def check(self) -> dict[str, float]:
         """Accuracy, false and true positive rates on development scenes."""
-        yes, truth, _ = self.answers(self.development)
-        return {
-            "accuracy": _mean(yes == truth),
-            "false positives": _mean(yes[~truth]),
-            "true positives": _mean(yes[truth]),
-        }
+        yes, truth, _ = self.answers()
+        events = {"accuracy": yes == truth, "false positives": yes[~truth], "true positives": yes[truth]}
+        return {name: event.float().mean().item() for name, event in events.items()}
 
     def by_relation(self) -> dict[str, float]:
         """Development accuracy of each relation."""
-        yes, truth, relation = self.answers(self.development)
-        return {name: _mean((yes == truth)[relation == i]) for i, name in enumerate(RELATIONS)}
+        yes, truth, relation = self.answers()
+        return {name: (yes == truth)[relation == i].float().mean().item() for i, name in enumerate(RELATIONS)}
 
     @torch.no_grad()
-    def answers(self, pool: ScenePool) -> tuple[Tensor, Tensor, Tensor]:
-        """What the learner answers to plain questions about a pool, what is true, and the relations' numbers."""
+    def answers(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The learner's answers to plain questions about development scenes, what is true, and relations' numbers."""
+        pool, words = self.development, vocabulary()
         sampler = QuestionSampler({"plain": 1.0}, pool, 0.5, torch.Generator(self.device).manual_seed(0))
-        words = vocabulary()
         found: list[tuple[Tensor, Tensor, Tensor]] = []
         self.learner.eval()
-        for start in range(0, len(pool), self.plan.batch):
-            rows = torch.arange(start, min(start + self.plan.batch, len(pool)), device=self.device)
+        for rows in torch.arange(len(pool), device=self.device).split(self.plan.batch):
             asked = sampler.sample(rows, 4)
-            blind = torch.zeros(len(rows), dtype=torch.bool, device=self.device)
             pixels = show(pool.pixels[rows], 0.0, self.generator)
             with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
-                scores, _, _ = self.learner(pixels, asked.ids, asked.length, blind)
+                scores, _, _ = self.learner(pixels, asked.ids, asked.length, torch.zeros_like(rows, dtype=torch.bool))
             yes = scores[..., words[YES]] >= scores[..., words[NO]]
             found.append((yes, asked.answer == words[YES], asked.relation))
         self.learner.train()
         yes, truth, relation = (torch.cat(each).flatten() for each in zip(*found, strict=True))
         return yes, truth, relation
-
-
-def _mean(event: Tensor) -> float:
-    return event.float().mean().item()
 
 
 def reproducible(seed: int) -> None:

@@ -8,6 +8,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,7 @@ def words_of(text: str) -> list[str]:
 @cache
 def vocabulary() -> dict[str, int]:
     """Token ids by word, as the shipped models have them."""
-    written = json.loads((checkpoint_folder("aligned") / "tokenizer.json").read_text("utf-8"))
-    return written["model"]["vocab"]
+    return json.loads((checkpoint_folder("aligned") / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
 
 
 @dataclass(frozen=True)
@@ -92,17 +92,14 @@ def encode(groups: dict[str, float]) -> EncodedWordings:
     known = vocabulary() | {SUBJECT: 0, OBJECT: 0}
     picked = [each for each in all_wordings() if each.group in groups]
     rows = [[known[word] for word in (*each.words, *AFTER)] for each in picked]
-    ids = np.full((len(rows), max(map(len, rows))), known[PAD])
-    for row, found in zip(ids, rows, strict=True):
-        row[: len(found)] = found
+    ids = np.array([*zip_longest(*rows, fillvalue=known[PAD])]).T
     together = [(each.relation, each.group) for each in picked]
     weight = np.array([groups[group] / together.count((relation, group)) for relation, group in together])
     relation = np.array([list(RELATIONS).index(each.relation) for each in picked])
     # A relation without further phrases is asked plainly instead.
-    total = np.array([sum(w for w, r in zip(weight, relation, strict=True) if r == k) for k in range(len(RELATIONS))])
+    total = np.bincount(relation, weight)
     subject, object_ = (np.array([_places(each.words, gap) for each in picked]) for gap in (SUBJECT, OBJECT))
-    length = np.array([len(row) for row in rows])
-    return EncodedWordings(relation, ids, length, subject, object_, weight / total[relation])
+    return EncodedWordings(relation, ids, np.array([*map(len, rows)]), subject, object_, weight / total[relation])
 
 
 def _places(words: tuple[str, ...], name: str) -> list[int]:
