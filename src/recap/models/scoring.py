@@ -27,12 +27,13 @@ class Scorer:
         self.body = getattr(model, model.base_model_prefix)
         self.head = model.get_output_embeddings()
         yes, no = prompter.answers
-        self.single = len(yes) == len(no) == 1
+        self.single = prompter.spelled is not None or len(yes) == len(no) == 1
+        self.yes_ids, self.no_ids = prompter.spelled or ((yes[0],), (no[0],))
         weight, bias = self.head.weight, getattr(self.head, "bias", None)
-        rows = [yes[0], no[0]]
-        # Only two rows of the output matrix are needed, and only their difference: the normaliser cancels.
-        self.contrast = (weight[rows[0]].float() - weight[rows[1]].float()).detach()
-        self.contrast_bias = float(bias[rows[0]] - bias[rows[1]]) if bias is not None else 0.0
+        rows = [*self.yes_ids, *self.no_ids]
+        # Only these rows of the output matrix are needed: the normaliser over the vocabulary cancels.
+        self.rows = weight[rows].float().detach()
+        self.rows_bias = self.rows.new_zeros(len(rows)) if bias is None else bias[rows].float().detach()
 
     @torch.inference_mode()
     def tree(self, prompted: Prompted) -> list[list[float]]:
@@ -50,9 +51,18 @@ class Scorer:
         found: list[float] = []
         for question in request.questions:
             inputs = self._plain_inputs(question, request)
+            if self.prompter.spelled is not None:
+                last = self.model(**inputs, use_cache=False).logits[0, -1:].float()
+                found += self._contrast(last[:, [*self.yes_ids, *self.no_ids]]).tolist()
+                continue
             scores = [self._continuation(inputs, answer) for answer in self.prompter.answers]
             found.append(scores[0] - scores[1])
         return found
+
+    def _contrast(self, logits: torch.Tensor) -> torch.Tensor:
+        """log Σ p of the yes tokens less that of the no tokens, from their logits alone, (n, tokens) → (n,)."""
+        yes, no = logits.split([len(self.yes_ids), len(self.no_ids)], dim=-1)
+        return yes.logsumexp(-1) - no.logsumexp(-1)
 
     @torch.inference_mode()
     def hidden_gap(self, request: Request) -> tuple[float, float]:
@@ -61,7 +71,6 @@ class Scorer:
         And how far plain ones are from themselves in a batch: the rounding to compare with. Far more telling than
         margins, for a model whose image tokens see each other both ways is off here by its whole computation.
         """
-        assert request.image is not None
         prompted = self.prompter.together([request])
         tree = build_tree(self._with_answers(prompted.sequences[0]))
         length = len(prompted.sequences[0][0])
@@ -70,7 +79,7 @@ class Scorer:
         plain = self.body(**self._plain_inputs(request.questions[0], request), use_cache=False)
         wanted = plain.last_hidden_state[0, :length].float()
         prompts = [self.prompter.prompt(question, True) for question in request.questions]
-        inputs = self._placed(self.prompter.encode(prompts, [request.image] * len(prompts)))
+        inputs = self._placed(self.prompter.encode(prompts, [self._shown(request)] * len(prompts)))
         batched = self.body(**inputs, use_cache=False).last_hidden_state[0]
         again = batched[inputs["attention_mask"][0].bool()].float()
         size = wanted.norm()
@@ -79,10 +88,9 @@ class Scorer:
     @torch.inference_mode()
     def rounding(self, request: Request) -> float:
         """How much plain scoring differs from itself when questions share a batch: the noise of the dtype."""
-        assert request.image is not None
         prompts = [self.prompter.prompt(question, True) for question in request.questions]
-        alone = [self._first_contrast(self.prompter.encode([prompt], [request.image])) for prompt in prompts]
-        together = self._first_contrast(self.prompter.encode(prompts, [request.image] * len(prompts)))
+        alone = [self._first_contrast(self.prompter.encode([prompt], [self._shown(request)])) for prompt in prompts]
+        together = self._first_contrast(self.prompter.encode(prompts, [self._shown(request)] * len(prompts)))
         return max(abs(a[0] - b) for a, b in zip(alone, together, strict=True))
 
     def _first_contrast(self, encoded: dict[str, Any]) -> list[float]:
@@ -94,12 +102,16 @@ class Scorer:
         yes, no = self.prompter.answers
         return (rows[:, yes[0]] - rows[:, no[0]]).tolist()
 
+    def _shown(self, request: Request) -> Any:
+        assert request.image is not None
+        return self.prompter.pictures.shown(request.image)
+
     def _plain_inputs(self, question: str, request: Request) -> dict[str, Any]:
         prompt = self.prompter.prompt(question, request.image is not None)
         if request.image is None:
             ids = torch.tensor([self.prompter.tokens(prompt)])
             return {"input_ids": ids.to(self.device), "attention_mask": torch.ones_like(ids).to(self.device)}
-        return self._placed(self.prompter.encode([prompt], [request.image]))
+        return self._placed(self.prompter.encode([prompt], [self._shown(request)]))
 
     def _continuation(self, inputs: dict[str, Any], answer: Sequence[int]) -> float:
         """Σ log p of a continuation's tokens, each after all before it."""
@@ -184,7 +196,10 @@ class Scorer:
         """Margins of one request's questions from its tree's hidden states."""
         if self.single:
             ends = hidden[list(tree.ends)].float()
-            return (ends @ self.contrast + self.contrast_bias).tolist()
+            if self.prompter.spelled is None:
+                # The difference of two rows first: one product, and no rounding of two large logits.
+                return (ends @ (self.rows[0] - self.rows[1]) + (self.rows_bias[0] - self.rows_bias[1])).tolist()
+            return self._contrast(ends @ self.rows.T + self.rows_bias).tolist()
         found: list[float] = []
         for k in range(len(prompts)):
             scores = [
