@@ -110,7 +110,7 @@ def _spread(model: Any) -> None:
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:
-                parameter.mul_(4)
+                parameter.mul_(8)
 
 
 def _keep_dtype(place: Path, settings: dict[str, Any]) -> None:
