@@ -122,12 +122,11 @@ class LocalModel:
     @property
     def identity(self) -> Identity:
         """Who speaks, down to the library versions."""
-        config = self.scorer.model.config
         return Identity(
             name=self._name,
             revision=self._revision,
             dtype=str(self.scorer.dtype).removeprefix("torch."),
-            attention=str(getattr(config, "_attn_implementation", "eager")) + (", compiled" if self._compiled else ""),
+            attention=self.scorer.attention + (", compiled" if self._compiled else ""),
             scoring=self.way,
             template=self.prompter.template_digest,
             answers=self.prompter.spelled or self.prompter.answers,
@@ -148,7 +147,8 @@ class LocalModel:
         if image is None:
             return tokens
         try:
-            width, height = self.prompter.pictures.size((max(image),) * 2 if self.prompter.pictures.pad else image)
+            shown = (max(image), max(image)) if self.prompter.pictures.pad else image
+            width, height = self.prompter.pictures.size(shown)
             counted = self.prompter.processor._get_num_multimodal_tokens(image_sizes=[(height, width)])
             return tokens + int(counted.num_image_tokens[0])
         except Exception:  # an estimate only: processors differ in what they tell
@@ -192,23 +192,31 @@ class LocalModel:
         pixels = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
         request = Request(Image.fromarray(pixels), SAMPLE)
         plain = self.scorer.plain(request)
+        problem = self._tree_problem(request, plain)
+        if problem and self.scorer.packed is not None:
+            say(f"trees are padded to batches: packed into one row, {problem}")
+            self.scorer.unpack()
+            problem = self._tree_problem(request, plain)
+        if problem:
+            say(f"scored plainly: {problem}")
+        return "plain" if problem else "tree"
+
+    def _tree_problem(self, request: Request, plain: Sequence[float]) -> str:
+        """Why trees cannot be trusted with this model; nothing where they can."""
         try:
             tree = self.scorer.tree(self.prompter.together([request]))[0]
         except Exception as error:
-            say(f"scored plainly: a token tree does not run on this model ({type(error).__name__})")
-            return "plain"
+            return f"a token tree does not run on this model ({type(error).__name__})"
         self.difference = max(abs(a - b) for a, b in zip(plain, tree, strict=True))
         # In half precision plain scoring differs from itself by rounding; the tree may differ by a few times as much,
         # and by the rounding of plain logits, which the tree reads in fp32. A wrong mask is off by whole units.
         allowed = 1e-3 if self.scorer.dtype == torch.float32 else 0.1 + 6 * self.scorer.rounding(request)
         if not self.difference <= allowed:
-            say(f"scored plainly: in the self-check the token tree was off by {self.difference:.2g}")
-            return "plain"
+            return f"in the self-check the token tree was off by {self.difference:.2g}"
         gap, noise = self.scorer.hidden_gap(request)
         if not gap <= self._hidden_rounding() + 4 * noise:
-            say(f"scored plainly: in the self-check the tree's hidden states were off by {gap:.1%}")
-            return "plain"
-        return "tree"
+            return f"in the self-check the tree's hidden states were off by {gap:.1%}"
+        return ""
 
     def _hidden_rounding(self) -> float:
         """What rounding may do to hidden states: it grows with the root of the depth.

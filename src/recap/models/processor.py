@@ -24,7 +24,7 @@ def load_processor(name: str, revision: str | None = None) -> Any:
     same class is put together without that part.
     """
     import transformers
-    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING_NAMES
+    from transformers.models.auto import processing_auto
 
     where: dict[str, Any] = {"revision": revision} if revision else {}
     try:
@@ -35,7 +35,7 @@ def load_processor(name: str, revision: str | None = None) -> Any:
     config = transformers.ProcessorMixin.get_processor_dict(name, **where)[0]
     # Many released checkpoints have no processor_config.json: their class follows from the architecture.
     architecture = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False, **where).model_type
-    known = config.get("processor_class") or PROCESSOR_MAPPING_NAMES.get(architecture)
+    known = config.get("processor_class") or processing_auto.PROCESSOR_MAPPING_NAMES.get(architecture)  # pyright: ignore[reportPrivateImportUsage]
     kind = getattr(transformers, str(known), None)
     if kind is None:
         raise RecapError(f"{name}: its processor needs torchvision, which is not installed")
