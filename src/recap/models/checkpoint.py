@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 import transformers
+from transformers.utils.hub import cached_file
 
 from recap.errors import RecapError
 
@@ -34,7 +35,7 @@ def checkpoint_folder(name: str, revision: str | None = None) -> Path | None:
         return folder.resolve()
     where: dict[str, Any] = {"revision": revision} if revision else {}
     try:
-        found = transformers.utils.cached_file(name, "config.json", local_files_only=True, **where)
+        found: Any = cached_file(name, "config.json", local_files_only=True, **where)
     except OSError:
         return None
     return None if found is None else Path(found).parent
@@ -91,7 +92,7 @@ def load_weights(name: str, called: str, dtype: str | None, attention: str, revi
     Code that a checkpoint brings along is never run.
     """
     where: dict[str, Any] = {"revision": revision} if revision else {}
-    model, info = transformers.AutoModelForImageTextToText.from_pretrained(
+    loaded: Any = transformers.AutoModelForImageTextToText.from_pretrained(
         name,
         dtype=dtype or "auto",
         attn_implementation=attention,
@@ -100,6 +101,7 @@ def load_weights(name: str, called: str, dtype: str | None, attention: str, revi
         trust_remote_code=False,
         **where,
     )
+    model, info = loaded
     mismatched = [f"{key} {tuple(there)} for {tuple(wanted)}" for key, there, wanted in info["mismatched_keys"]]
     for what, keys in (
         ("lacks", info["missing_keys"]),
