@@ -29,7 +29,7 @@ class Identity:
 
     name: str
     revision: str
-    """commit of a hub checkpoint, or a digest of a local one's files"""
+    """a digest of a checkpoint's files, or what a server tells of its own"""
     dtype: str
     attention: str
     scoring: str
@@ -37,15 +37,22 @@ class Identity:
     template: str
     """digest of the chat template"""
     answers: tuple[tuple[int, ...], tuple[int, ...]]
-    """token ids of the yes and no continuations"""
+    """token ids of the yes and no continuations; of all their spellings, where `spellings` is set"""
     libraries: str
     """torch and transformers with their versions"""
+    processor: str = ""
+    """digest of what happens to a picture before the model sees it"""
+    spellings: bool = False
+    by_content: bool = False
+    """`revision` names the files' content: what they are called and where they lie then changes nothing"""
 
     @property
     def digest(self) -> str:
         """A short stable name for all of it."""
-        text = json.dumps(asdict(self), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        fields = asdict(self)
+        if self.by_content:
+            del fields["name"]
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
     def __str__(self) -> str:
         return f"{self.name}@{self.revision[:12]} ({self.dtype}, {self.attention})"
