@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -56,6 +57,20 @@ class Identity:
 
     def __str__(self) -> str:
         return f"{self.name}@{self.revision[:12]} ({self.dtype}, {self.attention})"
+
+
+NAMED = re.compile(r"(?P<name>.+)@(?P<revision>[0-9a-f]{12}) \((?P<dtype>\w+), .+\)", re.DOTALL)
+"""how `str(identity)` names a checkpoint in tables and policies"""
+
+
+def same_model(one: str, other: str) -> Literal["same", "precision", "another"]:
+    """What two names of models, as tables and policies carry them, say: checkpoints are compared by their content."""
+    a, b = NAMED.fullmatch(one), NAMED.fullmatch(other)
+    if one == other:
+        return "same"
+    if a is None or b is None or a["revision"] != b["revision"]:
+        return "another"
+    return "same" if a["dtype"] == b["dtype"] else "precision"
 
 
 class LikelihoodModel(Protocol):

@@ -51,14 +51,27 @@ class Prompter:
         template = getattr(processor, "chat_template", None) or getattr(self.tokenizer, "chat_template", None)
         if not template:
             raise RecapError(f"{name}: the model has no chat template, so it cannot be asked a question as released")
-        self.template_digest = hashlib.sha256(str(template).encode()).hexdigest()[:16]
         self.switches, self.closing = self._without_thought()
+        self._frames = {shown: self._frame(shown) for shown in (True, False)}
+        # The template and what it makes of a sample: one that writes the date into its prompts is another every day.
+        made = [str(template), *(self.prompt(SAMPLE, shown) for shown in (True, False))]
+        self.template_digest = hashlib.sha256("\0".join(made).encode()).hexdigest()[:16]
         self.answers = self._resolve(answers)
         self.spelled = self._spellings(answers) if spellings else None
 
     def prompt(self, question: str, with_image: bool) -> str:
         """The chat prompt up to where the assistant answers. Special tokens in the question are plain text."""
-        return self._rendered(question, with_image, self.switches) + self.closing
+        frame = self._frames[with_image]
+        if frame is None:
+            return self._rendered(question, with_image, self.switches) + self.closing
+        return frame[0] + plain_text(question, self.special) + frame[1] + self.closing
+
+    def _frame(self, with_image: bool) -> tuple[str, str] | None:
+        """What a template puts around every question, found once; None for one that does more than that."""
+        samples = (SAMPLE, "Does the  box contain the ball ")
+        parts = [self._rendered(sample, with_image, self.switches).partition(sample) for sample in samples]
+        same = parts[0][::2] == parts[1][::2] and all(found for _, found, _ in parts)
+        return (parts[0][0], parts[0][2]) if same else None
 
     def _rendered(self, question: str, with_image: bool, switches: dict[str, bool]) -> str:
         content: list[dict[str, str]] = [{"type": "image"}] if with_image else []
