@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test test-slow test-ray test-vllm test-page test-server test-faults chromium check format bench bench-vllm cards clean
+.PHONY: help demo reproduce test test-slow test-ray test-vllm test-page test-server test-faults test-released chromium check format bench bench-vllm cards clean
 
 help:
 	@echo "make demo       the whole story on the embedded world, with a page to look at"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-slow  theory tests over simulated worlds, and speed"
 	@echo "make test-ray   the cluster engine on a Ray of its own (half a gigabyte of set-up)"
 	@echo "make test-vllm  served models against a real vLLM on the CPU (3.5 GB of set-up)"
+	@echo "make test-released  small checkpoints around released tokenizers, templates and processors, with torchvision and without"
 	@echo "make test-page  the page in Debian's Chromium, which it installs where it may"
 	@echo "make test-server, make test-faults   a service among strangers and under load; served models over a faulty line"
 	@echo "make check      formatting, lint, types, imports between rooms"
@@ -50,6 +51,11 @@ $(VLLM)/.ready: tests/vllm/requirements.txt
 	$(VLLM)/bin/python -m pip uninstall --quiet --yes torchaudio torchcodec
 	@touch $@
 
+# torchvision alone, to be put beside the environment for some tests; its CUDA build would not import there by itself.
+$(VENV)/torchvision/.ready: | $(BIN)/python
+	$(PIP) --no-deps --target $(VENV)/torchvision torchvision==0.28.0
+	@touch $@
+
 demo: $(VENV)/.local
 	$(BIN)/recap demo --out recap-demo
 
@@ -57,7 +63,7 @@ reproduce: $(VENV)/.eval
 	$(BIN)/recap reproduce --out recap-report
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -m "not slow and not ray and not vllm and not page and not server and not faults" -n 2
+	$(BIN)/pytest -m "not slow and not ray and not vllm and not page and not server and not faults and not released" -n 2
 
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow -n 2
@@ -81,6 +87,10 @@ test-faults: $(VENV)/.dev
 # One process: what is measured here is the server's alone.
 test-server: $(VENV)/.dev
 	$(BIN)/pytest -m server -s
+
+# One process: every model is made and measured once.
+test-released: $(VENV)/.dev $(VENV)/torchvision/.ready
+	OMP_NUM_THREADS=2 RECAP_TORCHVISION=$(abspath $(VENV))/torchvision $(BIN)/pytest -m released
 
 chromium:
 	@command -v chromium >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; } \

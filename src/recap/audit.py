@@ -14,7 +14,7 @@ from recap.errors import RecapError
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
 from recap.models.load import default_policy, load_model
-from recap.policy import Decision, Policy, Standing, Witness, decide, load_policy
+from recap.policy import Decision, Policy, Standing, Witness, check_policy, decide, load_policy
 from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
 from recap.probing import Item, plan_job, rows_of, run_job
@@ -118,10 +118,15 @@ class Auditor:
         policy: Policy | None = None,
         graph: Graph | None = None,
         store: Store | None = None,
+        *,
+        any_model: bool = False,
     ) -> None:
-        self.model, self.policy = model, policy
+        """`any_model` lets a policy speak for another model than the one it was calibrated on."""
+        self.model, self.policy, self.any_model = model, policy, any_model
         self.graph = graph or default_graph()
         self.store = store or Store(":memory:")
+        if policy is not None:
+            check_policy(policy, self.graph, str(model.identity), "the audit", any_model=any_model)
 
     @classmethod
     def load(
@@ -131,6 +136,7 @@ class Auditor:
         *,
         graph: str | Path | None = None,
         store: str | Path | None = None,
+        any_model: bool = False,
         **options: Any,
     ) -> Auditor:
         """A checkpoint by name or folder, one in the box (`world:aligned`), or one that is served (`http://…`).
@@ -141,7 +147,8 @@ class Auditor:
         if policy is None:
             policy = default_policy(model, graph)
         frozen = policy if isinstance(policy, Policy) or policy is None else load_policy(policy)
-        return cls(load_model(model, **options), frozen, load_graph(graph), Store(store) if store else None)
+        kept = Store(store) if store else None
+        return cls(load_model(model, **options), frozen, load_graph(graph), kept, any_model=any_model)
 
     def audit(self, image: Picture, question: str, answer: str | None = None) -> Verdict:
         """One verdict on the answer that is given; without one, on the model's own, or on a statement as it is said."""
@@ -176,7 +183,7 @@ class Auditor:
             (case.question, _probes(plan, lambda role, image=image: margin_of(ran.margins, image, role.probe)), row)
             for case, image, plan, row in zip(prepared, job.images, job.plans, rows, strict=True)
         ]
-        return _verdicts(trails, self.policy, self.graph)
+        return _verdicts(trails, self.policy, self.graph, checked=True)
 
 
 def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:
@@ -213,7 +220,11 @@ def _probes(plan: Plan, margin_of: Callable[[Role], float | None]) -> tuple[Prob
 
 
 def _verdicts(
-    trails: Sequence[tuple[str, tuple[ProbeResult, ...], Row]], policy: Policy | None, graph: Graph
+    trails: Sequence[tuple[str, tuple[ProbeResult, ...], Row]],
+    policy: Policy | None,
+    graph: Graph,
+    *,
+    checked: bool = False,
 ) -> list[Verdict]:
     """Questions, probes and rows, judged as one table: a policy takes about as long over many as over one."""
     decisions: Iterable[dict[str, Any]]
@@ -225,7 +236,7 @@ def _verdicts(
         ]
     else:
         table = MarginTable(tuple(row for _, _, row in trails), graph, source="the audit")
-        decisions = map(vars, decide(policy, table, reject_foreign=True))
+        decisions = map(vars, decide(policy, table, any_model=checked, reject_foreign=True))
     return [
         Verdict(question=asked, probes=probes, row=row, **{name: made[name] for name in made if name != "id"})
         for made, (asked, probes, row) in zip(decisions, trails, strict=True)

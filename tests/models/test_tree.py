@@ -38,3 +38,10 @@ def test_a_node_sees_its_ancestors_and_itself_only(sequences: list[list[int]]) -
     for node in range(len(tree)):
         assert np.flatnonzero(visible[node]).tolist() == sorted(path(tree, node))
     assert (tree.parents < np.arange(len(tree))).all()
+
+
+@given(st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=6), min_size=1, max_size=8))
+def test_one_end_per_node_is_the_whole_mask(sequences: list[list[int]]) -> None:
+    tree = build_tree(sequences)
+    q, k = np.mgrid[: len(tree), : len(tree)]
+    assert ((k <= q) & (q < tree.subtree_ends()[k])).tolist() == tree.visible().tolist()

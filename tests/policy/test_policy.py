@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recap.errors import RecapError
+from recap.errors import RecapError, RecapWarning
 from recap.policy import Policy, Scores, calibrate_table, confidence_gate, decide, load_policy, policy_json, save_policy
 from recap.risks import compute_risk
 from recap.statistics import EmpiricalCDF, accepted_count
@@ -306,3 +307,31 @@ def test_the_veto_is_named_when_confidence_decided(aligned: MarginTable) -> None
         assert decision.witness is not None
         assert (decision.witness.kind == "confidence") == (conf[i] > rel[i])
         assert decision.risk == max(conf[i], rel[i])
+
+
+class TestWhoseMargins:
+    """A policy speaks for the weights it was calibrated on, whatever they are called."""
+
+    POLICY = "Qwen/Qwen3-VL-8B-Instruct@0123456789ab (bfloat16, packed)"
+
+    def decided(self, model: str, **options: bool) -> int:
+        table = simulate(BIASED, 60, 3)
+        policy = replace(calibrate_table(table), model=self.POLICY)
+        rows = tuple(row.model_copy(update={"model": model}) for row in table.rows)
+        return len(list(decide(policy, MarginTable(rows, table.graph), **options)))
+
+    def test_a_copy_under_another_name_is_the_same_model(self) -> None:
+        assert self.decided("copies/qwen@0123456789ab (bfloat16, sdpa)") == 240
+
+    def test_another_precision_is_a_warning(self) -> None:
+        with pytest.warns(RecapWarning, match="the same weights in another precision"):
+            self.decided("Qwen/Qwen3-VL-8B-Instruct@0123456789ab (float16, packed)")
+
+    def test_another_model_is_an_error_that_names_both_and_the_flag(self) -> None:
+        other = "Qwen/Qwen3-VL-2B-Instruct@ffffffffffff (bfloat16, packed)"
+        with pytest.raises(RecapError) as error:
+            self.decided(other)
+        assert self.POLICY in str(error.value)
+        assert other in str(error.value)
+        assert "--any-model" in str(error.value)
+        assert self.decided(other, any_model=True) == self.decided(other, force=True) == 240

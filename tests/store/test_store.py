@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import io
 import multiprocessing
 import sqlite3
@@ -123,3 +124,15 @@ def test_a_store_made_before_these_tables_gets_them(tmp_path: Path) -> None:
         assert store.pixels_of("a.png 10 5") == "digest"
         assert store.pixels_of("b.png 10 5") is None
         assert store.get([b"key"]) == {b"key": 1.5}
+
+
+def test_a_store_with_keys_of_another_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with Store(path) as store:
+        store.put({b"k" * 32: 0.5})
+    with contextlib.closing(sqlite3.connect(path)) as old:
+        old.execute("PRAGMA user_version = 0")
+    with pytest.raises(
+        RecapError, match=r"old\.db: this store was written by another version of recap \(keys of version 1"
+    ):
+        Store(path)

@@ -105,7 +105,7 @@ def bench(
     budget = tokens or (16384 if place.type == "cuda" else 4096)
     say(f"building {shape.about} with random weights in {kind} on {place}")
     model = build(shape, place, kind)
-    prompter = SimpleNamespace(answers=((50,), (51,)), tokenizer=SimpleNamespace(pad_token_id=0))
+    prompter = SimpleNamespace(answers=((50,), (51,)), spelled=None, tokenizer=SimpleNamespace(pad_token_id=0))
     scorer = Scorer(model, prompter)  # pyright: ignore[reportArgumentType]
     prompts, per_statement = whatsup_work(shape, images)
     say("measuring the matrix-product rate")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -29,7 +30,7 @@ class Identity:
 
     name: str
     revision: str
-    """commit of a hub checkpoint, or a digest of a local one's files"""
+    """a digest of a checkpoint's files, or what a server tells of its own"""
     dtype: str
     attention: str
     scoring: str
@@ -37,18 +38,39 @@ class Identity:
     template: str
     """digest of the chat template"""
     answers: tuple[tuple[int, ...], tuple[int, ...]]
-    """token ids of the yes and no continuations"""
+    """token ids of the yes and no continuations; of all their spellings, where `spellings` is set"""
     libraries: str
     """torch and transformers with their versions"""
+    processor: str = ""
+    """digest of what happens to a picture before the model sees it"""
+    spellings: bool = False
+    by_content: bool = False
+    """`revision` names the files' content: what they are called and where they lie then changes nothing"""
 
     @property
     def digest(self) -> str:
         """A short stable name for all of it."""
-        text = json.dumps(asdict(self), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        fields = asdict(self)
+        if self.by_content:
+            del fields["name"]
+        return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
     def __str__(self) -> str:
         return f"{self.name}@{self.revision[:12]} ({self.dtype}, {self.attention})"
+
+
+NAMED = re.compile(r"(?P<name>.+)@(?P<revision>[0-9a-f]{12}) \((?P<dtype>\w+), .+\)", re.DOTALL)
+"""how `str(identity)` names a checkpoint in tables and policies"""
+
+
+def same_model(one: str, other: str) -> Literal["same", "precision", "another"]:
+    """What two names of models, as tables and policies carry them, say: checkpoints are compared by their content."""
+    a, b = NAMED.fullmatch(one), NAMED.fullmatch(other)
+    if one == other:
+        return "same"
+    if a is None or b is None or a["revision"] != b["revision"]:
+        return "another"
+    return "same" if a["dtype"] == b["dtype"] else "precision"
 
 
 class LikelihoodModel(Protocol):

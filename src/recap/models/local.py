@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
@@ -16,12 +15,15 @@ import transformers
 from PIL import Image
 
 from recap.errors import RecapError
+from recap.models.checkpoint import checkpoint_folder, content_digest, load_weights
 from recap.models.compiled import compile_layers, is_compiled, repeated_layers
 from recap.models.contract import ANSWERS, Identity, Request
-from recap.models.processor import load_processor
+from recap.models.processor import MOST_PIXELS, load_processor
 from recap.models.prompt import Prompted, Prompter
 from recap.models.scoring import Scorer
 
+ANSWER_MODES = ("continuation", "spellings")
+DTYPES = ("float32", "float16", "bfloat16")
 TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
 """token budgets of one forward: enough to fill the machine, found on an H200 and on two cores"""
 SAMPLE = (
@@ -42,11 +44,17 @@ class LocalModel:
         revision: str = "",
         *,
         plain: bool = False,
-        answers: tuple[str, str] = ANSWERS,
+        answers: tuple[str, str] | str = ANSWERS,
         tokens: int | None = None,
+        most_pixels: int | None = MOST_PIXELS,
+        pad: bool = False,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.prompter = Prompter(processor, name, answers)
+        words = ANSWERS if isinstance(answers, str) else answers
+        spellings = answer_mode(answers) if isinstance(answers, str) else False
+        self.prompter = Prompter(processor, name, words, spellings=spellings, most_pixels=most_pixels, pad=pad)
+        if self.prompter.closing:
+            say(f"{name} opens a thought before it answers: it is closed at once, empty")
         self.scorer = Scorer(model.eval(), self.prompter)
         self.tokens = tokens or (TOKENS_ON_GPU if self.scorer.device.type == "cuda" else TOKENS_ON_CPU)
         self.difference: float | None = None
@@ -70,45 +78,62 @@ class LocalModel:
         compiled: bool = False,
         tokens: int | None = None,
         called: str | None = None,
+        answers: str = "continuation",
+        max_pixels: int | None = MOST_PIXELS,
+        pad: bool = False,
         say: Callable[[str], None] = lambda _: None,
     ) -> LocalModel:
-        """A checkpoint by folder or hub name. Without a wish, half precision on a GPU and fp32 on a CPU.
+        """A checkpoint by folder or hub name, in the precision that its config names unless a `dtype` is given.
 
         `called` is the name it goes by where that is not the folder's.
         `compiled` fuses the layers' small operations: a minute at the start, a quarter of the time of every forward.
+        `answers`: "continuation" scores " yes" and " no", as the paper; "spellings" sums over Yes, yes, YES and so on.
+        `max_pixels`: larger pictures are scaled down to so many. `pad`: pictures are padded to a square, so that a
+        processor that cuts out the centre keeps all of them.
         """
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        kind = _dtype(dtype) if dtype else (torch.bfloat16 if place.type == "cuda" else torch.float32)
-        where: dict[str, Any] = {"revision": revision} if revision else {}
+        _check_dtype(dtype)
+        answer_mode(answers)
+        shown = called or display_name(name)
         try:
             processor = load_processor(name, revision)
-            loaded: Any = transformers.AutoModelForImageTextToText.from_pretrained(
-                name, dtype=kind, attn_implementation=attention or "sdpa", **where
-            )
-            model = loaded.to(place)
+            model: Any = load_weights(name, shown, dtype, attention or "sdpa", revision).to(place)
         except RecapError:
             raise
         except Exception as error:
             why = " ".join(str(error).split())
-            raise RecapError(f"{called or name}: cannot load the model: {why[:240]}") from None
+            raise RecapError(f"{shown}: cannot load the model: {why[:240]}") from None
         if compiled:
             compile_layers(model, 2)
-        found = revision or getattr(model.config, "_commit_hash", None) or folder_digest(name)
-        return cls(model, processor, called or name, found, plain=plain, tokens=tokens, say=say)
+        folder = checkpoint_folder(name, revision)
+        return cls(
+            model,
+            processor,
+            shown,
+            "" if folder is None else content_digest(folder),
+            plain=plain,
+            answers=answers,
+            tokens=tokens,
+            most_pixels=max_pixels,
+            pad=pad,
+            say=say,
+        )
 
     @property
     def identity(self) -> Identity:
         """Who speaks, down to the library versions."""
-        config = self.scorer.model.config
         return Identity(
             name=self._name,
             revision=self._revision,
             dtype=str(self.scorer.dtype).removeprefix("torch."),
-            attention=str(getattr(config, "_attn_implementation", "eager")) + (", compiled" if self._compiled else ""),
+            attention=self.scorer.attention + (", compiled" if self._compiled else ""),
             scoring=self.way,
             template=self.prompter.template_digest,
-            answers=self.prompter.answers,
+            answers=self.prompter.spelled or self.prompter.answers,
             libraries=f"torch {torch.__version__}, transformers {transformers.__version__}",
+            processor=self.prompter.pictures.digest,
+            spellings=self.prompter.spelled is not None,
+            by_content=bool(self._revision),
         )
 
     @property
@@ -122,7 +147,9 @@ class LocalModel:
         if image is None:
             return tokens
         try:
-            counted = self.prompter.processor._get_num_multimodal_tokens(image_sizes=[(image[1], image[0])])
+            shown = (max(image), max(image)) if self.prompter.pictures.pad else image
+            width, height = self.prompter.pictures.size(shown)
+            counted = self.prompter.processor._get_num_multimodal_tokens(image_sizes=[(height, width)])
             return tokens + int(counted.num_image_tokens[0])
         except Exception:  # an estimate only: processors differ in what they tell
             return tokens + 576
@@ -165,23 +192,31 @@ class LocalModel:
         pixels = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
         request = Request(Image.fromarray(pixels), SAMPLE)
         plain = self.scorer.plain(request)
+        problem = self._tree_problem(request, plain)
+        if problem and self.scorer.packed is not None:
+            say(f"trees are padded to batches: packed into one row, {problem}")
+            self.scorer.unpack()
+            problem = self._tree_problem(request, plain)
+        if problem:
+            say(f"scored plainly: {problem}")
+        return "plain" if problem else "tree"
+
+    def _tree_problem(self, request: Request, plain: Sequence[float]) -> str:
+        """Why trees cannot be trusted with this model; nothing where they can."""
         try:
             tree = self.scorer.tree(self.prompter.together([request]))[0]
         except Exception as error:
-            say(f"scored plainly: a token tree does not run on this model ({type(error).__name__})")
-            return "plain"
+            return f"a token tree does not run on this model ({type(error).__name__})"
         self.difference = max(abs(a - b) for a, b in zip(plain, tree, strict=True))
         # In half precision plain scoring differs from itself by rounding; the tree may differ by a few times as much,
         # and by the rounding of plain logits, which the tree reads in fp32. A wrong mask is off by whole units.
         allowed = 1e-3 if self.scorer.dtype == torch.float32 else 0.1 + 6 * self.scorer.rounding(request)
         if not self.difference <= allowed:
-            say(f"scored plainly: in the self-check the token tree was off by {self.difference:.2g}")
-            return "plain"
+            return f"in the self-check the token tree was off by {self.difference:.2g}"
         gap, noise = self.scorer.hidden_gap(request)
         if not gap <= self._hidden_rounding() + 4 * noise:
-            say(f"scored plainly: in the self-check the tree's hidden states were off by {gap:.1%}")
-            return "plain"
-        return "tree"
+            return f"in the self-check the tree's hidden states were off by {gap:.1%}"
+        return ""
 
     def _hidden_rounding(self) -> float:
         """What rounding may do to hidden states: it grows with the root of the depth.
@@ -195,26 +230,19 @@ class LocalModel:
         return 0.012 * (len(layers[0]) if layers else 1) ** 0.5
 
 
-def folder_digest(name: str) -> str:
-    """A revision for a checkpoint in a folder: its files' names, sizes and small contents, not gigabytes of weights."""
-    root = Path(name)
-    digest = hashlib.sha256()
-    for path in sorted(root.glob("*")) if root.is_dir() else []:
-        if path.is_file() and path.suffix != ".md":  # a model card changes no margin
-            digest.update(f"{path.name}:{path.stat().st_size}:".encode())
-            digest.update(path.read_bytes() if path.stat().st_size < 1 << 24 else _ends(path))
-    return digest.hexdigest()
+def display_name(name: str) -> str:
+    """What people call a checkpoint: a hub name as it is, a folder by its own name, wherever it lies."""
+    folder = Path(name).expanduser()
+    return folder.resolve().name if folder.is_dir() else name
 
 
-def _ends(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        head = stream.read(1 << 20)
-        stream.seek(-(1 << 20), 2)
-        return head + stream.read()
+def answer_mode(answers: str) -> bool:
+    """Whether every spelling of the answers counts."""
+    if answers not in ANSWER_MODES:
+        raise RecapError(f'"{answers}" is not a way to score answers ({", ".join(ANSWER_MODES)})')
+    return answers == "spellings"
 
 
-def _dtype(name: str) -> torch.dtype:
-    known = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
-    if name not in known:
-        raise RecapError(f'"{name}" is not a dtype ({", ".join(known)})')
-    return known[name]
+def _check_dtype(name: str | None) -> None:
+    if name not in (None, *DTYPES):
+        raise RecapError(f'"{name}" is not a dtype ({", ".join(DTYPES)})')

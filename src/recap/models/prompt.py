@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from recap.errors import RecapError
 from recap.models.contract import ANSWERS, Request
+from recap.models.processor import MOST_PIXELS, Pictures
+from recap.models.special import plain_text
+from recap.models.thinking import without_thought
 from recap.models.tree import common_length
 
 if TYPE_CHECKING:
@@ -30,25 +33,60 @@ class Prompted:
 class Prompter:
     """Wraps a processor: the same template with and without the image item, continuations resolved once."""
 
-    def __init__(self, processor: Any, name: str, answers: tuple[str, str] = ANSWERS) -> None:
+    def __init__(
+        self,
+        processor: Any,
+        name: str,
+        answers: tuple[str, str] = ANSWERS,
+        *,
+        spellings: bool = False,
+        most_pixels: int | None = MOST_PIXELS,
+        pad: bool = False,
+    ) -> None:
         self.processor = processor
         self.tokenizer = getattr(processor, "tokenizer", processor)
         self.name = name
+        self.pictures = Pictures(processor, most_pixels, pad)
+        self.special = special_tokens(processor, self.tokenizer)
         template = getattr(processor, "chat_template", None) or getattr(self.tokenizer, "chat_template", None)
         if not template:
             raise RecapError(f"{name}: the model has no chat template, so it cannot be asked a question as released")
-        self.template_digest = hashlib.sha256(str(template).encode()).hexdigest()[:16]
+        self.switches, self.closing = self._without_thought()
+        self._frames = {shown: self._frame(shown) for shown in (True, False)}
+        # The template and what it makes of a sample: one that writes the date into its prompts is another every day.
+        made = [str(template), *(self.prompt(SAMPLE, shown) for shown in (True, False))]
+        self.template_digest = hashlib.sha256("\0".join(made).encode()).hexdigest()[:16]
         self.answers = self._resolve(answers)
+        self.spelled = self._spellings(answers) if spellings else None
 
     def prompt(self, question: str, with_image: bool) -> str:
-        """The chat prompt up to where the assistant answers."""
+        """The chat prompt up to where the assistant answers. Special tokens in the question are plain text."""
+        frame = self._frames[with_image]
+        if frame is None:
+            return self._rendered(question, with_image, self.switches) + self.closing
+        return frame[0] + plain_text(question, self.special) + frame[1] + self.closing
+
+    def _frame(self, with_image: bool) -> tuple[str, str] | None:
+        """What a template puts around every question, found once; None for one that does more than that."""
+        samples = (SAMPLE, "Does the  box contain the ball ")
+        parts = [self._rendered(sample, with_image, self.switches).partition(sample) for sample in samples]
+        same = parts[0][::2] == parts[1][::2] and all(found for _, found, _ in parts)
+        return (parts[0][0], parts[0][2]) if same else None
+
+    def _rendered(self, question: str, with_image: bool, switches: dict[str, bool]) -> str:
         content: list[dict[str, str]] = [{"type": "image"}] if with_image else []
-        content.append({"type": "text", "text": question})
+        content.append({"type": "text", "text": plain_text(question, self.special)})
         message = [{"role": "user", "content": content}]
         try:
-            return self.processor.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
+            return self.processor.apply_chat_template(message, add_generation_prompt=True, tokenize=False, **switches)
         except Exception as error:
             raise RecapError(f"{self.name}: the chat template refuses a question: {_one_line(error)}") from None
+
+    def _without_thought(self) -> tuple[dict[str, bool], str]:
+        try:
+            return without_thought(lambda switches: self._rendered(SAMPLE, False, switches))
+        except RecapError as error:
+            raise RecapError(f"{self.name}: {error}") from None
 
     def tokens(self, text: str) -> list[int]:
         """Token ids of a whole prompt; the template brings its own special tokens if it has any."""
@@ -60,7 +98,7 @@ class Prompter:
         if requests[0].image is None:
             plain = [[self.tokens(self.prompt(q, False)) for q in request.questions] for request in requests]
             return Prompted(plain, {})
-        images = [request.image for request in requests if request.image is not None]
+        images = [self.pictures.shown(request.image) for request in requests if request.image is not None]
         firsts = [self.prompt(request.questions[0], True) for request in requests]
         encoded = self.encode(firsts, images)
         ids, kept = encoded.pop("input_ids"), encoded.pop("attention_mask")
@@ -73,7 +111,7 @@ class Prompter:
         return Prompted(sequences, encoded)
 
     def encode(self, prompts: Sequence[str], images: Sequence[Image]) -> dict[str, Any]:
-        """The processor's own word on prompts with one image each, padded to a batch."""
+        """What the processor makes of prompts with one image each (as `pictures` shows them), padded to a batch."""
         try:
             encoded = self.processor(
                 text=list(prompts),
@@ -130,6 +168,30 @@ class Prompter:
         if not yes or not no or yes == no:
             raise RecapError(f"{self.name}: the tokenizer cannot tell {answers[0]!r} from {answers[1]!r}")
         return yes, no
+
+    def _spellings(self, answers: tuple[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Token ids of every way to write each answer that is a single token: yes, Yes, YES, with and without space."""
+        prompt = self._sample_prompt()
+        base = self.tokens(prompt)
+        found: list[tuple[int, ...]] = []
+        for answer in answers:
+            word = answer.strip()
+            ways = [space + cased for cased in (word.lower(), word.capitalize(), word.upper()) for space in (" ", "")]
+            joined = [self.tokens(prompt + way) for way in ways]
+            alone = [list(self.tokenizer(way, add_special_tokens=False)["input_ids"]) for way in ways]
+            single = [ids[-1] for ids in joined if len(ids) == len(base) + 1 and ids[:-1] == base]
+            found.append(tuple(sorted({*single, *(ids[0] for ids in alone if len(ids) == 1)})))
+        yes, no = found
+        if not yes or not no or set(yes) & set(no):
+            raise RecapError(f"{self.name}: no spelling of {answers[0]!r} and {answers[1]!r} is a single token")
+        return yes, no
+
+
+def special_tokens(processor: Any, tokenizer: Any) -> tuple[str, ...]:
+    """Every string that the tokenizer or the processor would not read as text."""
+    added = [str(token) for token in getattr(tokenizer, "added_tokens_encoder", {})]
+    named = [getattr(processor, name, None) for name in ("image_token", "video_token", "fake_image_token")]
+    return tuple(dict.fromkeys([*added, *(str(token) for token in named if isinstance(token, str))]))
 
 
 def _one_line(error: Exception) -> str:

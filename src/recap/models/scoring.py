@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,34 +15,52 @@ from recap.models.contract import Request
 from recap.models.prompt import Prompted, Prompter
 from recap.models.tree import Tree, build_tree
 
+if TYPE_CHECKING:
+    from recap.models.packed import PackedAttention
+
 
 class Scorer:
     """A frozen model with its prompter. Everything runs without gradients and without a cache."""
 
-    def __init__(self, model: Any, prompter: Prompter) -> None:
+    def __init__(self, model: Any, prompter: Prompter, *, packed: bool | None = None) -> None:
+        """Trees are packed on a GPU, and padded to a batch on a CPU, where that is faster, unless `packed` says."""
         self.model = model
         self.prompter = prompter
         self.device = next(model.parameters()).device
         self.dtype = next(model.parameters()).dtype
         self.body = getattr(model, model.base_model_prefix)
+        self.attention = str(getattr(model.config, "_attn_implementation", None) or "eager")
+        wanted = self.device.type == "cuda" if packed is None else packed
+        self.packed = _packing(model, self.device) if wanted else None
+        if self.packed is not None:
+            self.attention = "packed"
         self.head = model.get_output_embeddings()
         yes, no = prompter.answers
-        self.single = len(yes) == len(no) == 1
+        self.single = prompter.spelled is not None or len(yes) == len(no) == 1
+        self.yes_ids, self.no_ids = prompter.spelled or ((yes[0],), (no[0],))
         weight, bias = self.head.weight, getattr(self.head, "bias", None)
-        rows = [yes[0], no[0]]
-        # Only two rows of the output matrix are needed, and only their difference: the normaliser cancels.
-        self.contrast = (weight[rows[0]].float() - weight[rows[1]].float()).detach()
-        self.contrast_bias = float(bias[rows[0]] - bias[rows[1]]) if bias is not None else 0.0
+        rows = [*self.yes_ids, *self.no_ids]
+        # Only these rows of the output matrix are needed: the normaliser over the vocabulary cancels.
+        self.rows = weight[rows].float().detach()
+        self.rows_bias = self.rows.new_zeros(len(rows)) if bias is None else bias[rows].float().detach()
+
+    def unpack(self) -> None:
+        """Pad trees to batches from now on."""
+        if self.packed is not None:
+            self.packed.restore()
+        self.packed, self.attention = None, str(self.model.config._attn_implementation)
 
     @torch.inference_mode()
     def tree(self, prompted: Prompted) -> list[list[float]]:
         """One forward for all requests of the batch: each request is a token tree, answers are its leaves."""
         trees = [build_tree(self._with_answers(sequences)) for sequences in prompted.sequences]
-        hidden = self._forward_trees(trees, prompted)
-        return [
-            self._read(hidden[row], tree, sequences)
-            for row, (tree, sequences) in enumerate(zip(trees, prompted.sequences, strict=True))
-        ]
+        hidden, starts = self._forward_trees(trees, prompted)
+        if not self.single:
+            parts = zip(starts, trees, prompted.sequences, strict=True)
+            return [self._leaves(hidden[start:], tree, len(prompts)) for start, tree, prompts in parts]
+        ends = [start + end for start, tree in zip(starts, trees, strict=True) for end in tree.ends]
+        margins = iter(self._margins(hidden[ends].float()).tolist())  # read back once for the whole batch
+        return [[next(margins) for _ in tree.ends] for tree in trees]
 
     @torch.inference_mode()
     def plain(self, request: Request) -> list[float]:
@@ -50,9 +68,18 @@ class Scorer:
         found: list[float] = []
         for question in request.questions:
             inputs = self._plain_inputs(question, request)
+            if self.prompter.spelled is not None:
+                last = self.model(**inputs, use_cache=False).logits[0, -1:].float()
+                found += self._contrast(last[:, [*self.yes_ids, *self.no_ids]]).tolist()
+                continue
             scores = [self._continuation(inputs, answer) for answer in self.prompter.answers]
             found.append(scores[0] - scores[1])
         return found
+
+    def _contrast(self, logits: torch.Tensor) -> torch.Tensor:
+        """log Σ p of the yes tokens less that of the no tokens, from their logits alone, (n, tokens) → (n,)."""
+        yes, no = logits.split([len(self.yes_ids), len(self.no_ids)], dim=-1)
+        return yes.logsumexp(-1) - no.logsumexp(-1)
 
     @torch.inference_mode()
     def hidden_gap(self, request: Request) -> tuple[float, float]:
@@ -61,16 +88,15 @@ class Scorer:
         And how far plain ones are from themselves in a batch: the rounding to compare with. Far more telling than
         margins, for a model whose image tokens see each other both ways is off here by its whole computation.
         """
-        assert request.image is not None
         prompted = self.prompter.together([request])
         tree = build_tree(self._with_answers(prompted.sequences[0]))
         length = len(prompted.sequences[0][0])
         path = _path(tree, tree.ends[0])[:length]
-        found = self._forward_trees([tree], prompted)[0, path].float()
+        found = self._forward_trees([tree], prompted)[0][path].float()
         plain = self.body(**self._plain_inputs(request.questions[0], request), use_cache=False)
         wanted = plain.last_hidden_state[0, :length].float()
         prompts = [self.prompter.prompt(question, True) for question in request.questions]
-        inputs = self._placed(self.prompter.encode(prompts, [request.image] * len(prompts)))
+        inputs = self._placed(self.prompter.encode(prompts, [self._shown(request)] * len(prompts)))
         batched = self.body(**inputs, use_cache=False).last_hidden_state[0]
         again = batched[inputs["attention_mask"][0].bool()].float()
         size = wanted.norm()
@@ -79,10 +105,9 @@ class Scorer:
     @torch.inference_mode()
     def rounding(self, request: Request) -> float:
         """How much plain scoring differs from itself when questions share a batch: the noise of the dtype."""
-        assert request.image is not None
         prompts = [self.prompter.prompt(question, True) for question in request.questions]
-        alone = [self._first_contrast(self.prompter.encode([prompt], [request.image])) for prompt in prompts]
-        together = self._first_contrast(self.prompter.encode(prompts, [request.image] * len(prompts)))
+        alone = [self._first_contrast(self.prompter.encode([prompt], [self._shown(request)])) for prompt in prompts]
+        together = self._first_contrast(self.prompter.encode(prompts, [self._shown(request)] * len(prompts)))
         return max(abs(a[0] - b) for a, b in zip(alone, together, strict=True))
 
     def _first_contrast(self, encoded: dict[str, Any]) -> list[float]:
@@ -94,12 +119,16 @@ class Scorer:
         yes, no = self.prompter.answers
         return (rows[:, yes[0]] - rows[:, no[0]]).tolist()
 
+    def _shown(self, request: Request) -> Any:
+        assert request.image is not None
+        return self.prompter.pictures.shown(request.image)
+
     def _plain_inputs(self, question: str, request: Request) -> dict[str, Any]:
         prompt = self.prompter.prompt(question, request.image is not None)
         if request.image is None:
             ids = torch.tensor([self.prompter.tokens(prompt)])
             return {"input_ids": ids.to(self.device), "attention_mask": torch.ones_like(ids).to(self.device)}
-        return self._placed(self.prompter.encode([prompt], [request.image]))
+        return self._placed(self.prompter.encode([prompt], [self._shown(request)]))
 
     def _continuation(self, inputs: dict[str, Any], answer: Sequence[int]) -> float:
         """Σ log p of a continuation's tokens, each after all before it."""
@@ -120,9 +149,35 @@ class Scorer:
             return [list(prompt) for prompt in prompts]
         return [[*prompt, *answer[:-1]] for prompt in prompts for answer in self.prompter.answers]
 
-    def _forward_trees(self, trees: Sequence[Tree], prompted: Prompted) -> torch.Tensor:
-        """Last hidden states of padded trees, (requests, T, d)."""
-        width = max(map(len, trees))
+    def _forward_trees(self, trees: Sequence[Tree], prompted: Prompted) -> tuple[torch.Tensor, Sequence[int]]:
+        """Last hidden states of all nodes, one tree behind the other, and where each tree begins in them."""
+        positions = self._positions(trees, prompted)
+        vision = self._placed(prompted.vision)
+        if self.packed is not None:
+            row = self.packed.row(trees, self._padding())
+            ids, mask, starts = torch.from_numpy(row.tokens)[None], self.packed.mask(row.ends), row.starts
+            width = ids.shape[1]
+            placed = positions[0].new_zeros((len(positions[0]), 1, width))
+            for start, each in zip(starts, positions, strict=True):
+                placed[:, 0, start : start + each.shape[1]] = each
+        else:
+            width = max(map(len, trees))
+            starts = range(0, width * len(trees), width)
+            ids, mask = self._padded(trees, width)
+            placed = positions[0].new_zeros((len(positions[0]), len(trees), width))
+            for number, each in enumerate(positions):
+                placed[:, number, : each.shape[1]] = each
+        hidden = self.body(
+            input_ids=ids.to(self.device),
+            attention_mask=mask,
+            position_ids=(placed if len(placed) > 1 else placed[0]).to(self.device),
+            use_cache=False,
+            **vision,
+        ).last_hidden_state
+        return hidden.flatten(0, 1), starts
+
+    def _padded(self, trees: Sequence[Tree], width: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Token ids (requests, T) and the additive mask (requests, 1, T, T) of trees padded to a batch."""
         ids = torch.full((len(trees), width), self._padding(), dtype=torch.long)
         visible = torch.zeros((len(trees), 1, width, width), dtype=torch.bool)
         # A padded place must see something, or its softmax is empty: it sees itself, and nobody sees it.
@@ -131,35 +186,21 @@ class Scorer:
             n = len(tree)
             ids[row, :n] = torch.from_numpy(tree.tokens)
             visible[row, 0, :n, :n] = torch.from_numpy(tree.visible())
-        positions = self._positions(trees, prompted, width)
-        vision = self._placed(prompted.vision)
         allowed = visible.to(self.device)
         mask = torch.zeros(allowed.shape, dtype=self.dtype, device=self.device)
-        mask.masked_fill_(~allowed, torch.finfo(self.dtype).min)
-        return self.body(
-            input_ids=ids.to(self.device),
-            attention_mask=mask,
-            position_ids=positions.to(self.device),
-            use_cache=False,
-            **vision,
-        ).last_hidden_state
+        return ids, mask.masked_fill_(~allowed, torch.finfo(self.dtype).min)
 
-    def _positions(self, trees: Sequence[Tree], prompted: Prompted, width: int) -> torch.Tensor:
-        """Where each node stands in its own sequence: (requests, T), or (3, requests, T) for models with M-RoPE.
+    def _positions(self, trees: Sequence[Tree], prompted: Prompted) -> list[torch.Tensor]:
+        """Where each tree's nodes stand in their own sequences: (1, T), or (3, T) for models with M-RoPE.
 
         Behind the image only text follows, whose positions grow by one: a node's position depends on its depth alone.
         """
+        depths = [torch.from_numpy(tree.depths) for tree in trees]
         rope_index = getattr(self.body, "get_rope_index", None)
         if rope_index is None or not prompted.vision:
-            found = torch.zeros((len(trees), width), dtype=torch.long)
-            for row, tree in enumerate(trees):
-                found[row, : len(tree)] = torch.from_numpy(tree.depths)
-            return found if rope_index is None else found.expand(3, -1, -1)
+            return [each.expand(1 if rope_index is None else 3, -1) for each in depths]
         by_depth = self._rope_by_depth(rope_index, trees, prompted)
-        found = torch.zeros((3, len(trees), width), dtype=torch.long)
-        for row, tree in enumerate(trees):
-            found[:, row, : len(tree)] = by_depth[row][:, torch.from_numpy(tree.depths)]
-        return found
+        return [positions[:, depth] for positions, depth in zip(by_depth, depths, strict=True)]
 
     def _rope_by_depth(self, rope_index: Any, trees: Sequence[Tree], prompted: Prompted) -> list[torch.Tensor]:
         """The model's own position ids of each request's longest path, (3, depth)."""
@@ -180,17 +221,20 @@ class Scorer:
         positions, _ = rope_index(**{name: value for name, value in given.items() if name in accepted})
         return [positions[:, row, : len(path)] for row, path in enumerate(paths)]
 
-    def _read(self, hidden: torch.Tensor, tree: Tree, prompts: Sequence[Sequence[int]]) -> list[float]:
-        """Margins of one request's questions from its tree's hidden states."""
-        if self.single:
-            ends = hidden[list(tree.ends)].float()
-            return (ends @ self.contrast + self.contrast_bias).tolist()
+    def _margins(self, ends: torch.Tensor) -> torch.Tensor:
+        """Margins from the hidden states at the prompts' ends, where answers are single tokens, (n, d) → (n,)."""
+        if self.prompter.spelled is None:
+            # The difference of two rows first: one product, and no rounding of two large logits.
+            return ends @ (self.rows[0] - self.rows[1]) + (self.rows_bias[0] - self.rows_bias[1])
+        return self._contrast(ends @ self.rows.T + self.rows_bias)
+
+    def _leaves(self, hidden: torch.Tensor, tree: Tree, prompts: int) -> list[float]:
+        """Margins of one request's questions, whose answers are several tokens, along the leaves of its tree."""
         found: list[float] = []
-        for k in range(len(prompts)):
-            scores = [
-                self._leaf(hidden, tree, tree.ends[2 * k + i], answer) for i, answer in enumerate(self.prompter.answers)
-            ]
-            found.append(scores[0] - scores[1])
+        for k in range(prompts):
+            pairs = enumerate(self.prompter.answers)
+            yes, no = (self._leaf(hidden, tree, tree.ends[2 * k + i], answer) for i, answer in pairs)
+            found.append(yes - no)
         return found
 
     def _leaf(self, hidden: torch.Tensor, tree: Tree, end: int, answer: Sequence[int]) -> float:
@@ -214,6 +258,13 @@ class Scorer:
     def _padding(self) -> int:
         pad = getattr(self.prompter.tokenizer, "pad_token_id", None)
         return 0 if pad is None else int(pad)
+
+
+def _packing(model: Any, device: torch.device) -> PackedAttention:
+    # FlexAttention brings the compiler along, which takes seconds to import: only those wait who use it.
+    from recap.models.packed import PackedAttention
+
+    return PackedAttention(model, device)
 
 
 def _path(tree: Tree, node: int) -> list[int]:

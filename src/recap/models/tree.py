@@ -39,6 +39,17 @@ class Tree:
             mask[i, i] = True
         return mask
 
+    def subtree_ends(self) -> NDArray[np.int64]:
+        """For each node, the index behind its last descendant: in depth-first order they follow it, (T,)."""
+        ends = np.arange(1, len(self) + 1)
+        trunk = self._trunk()
+        for i in range(len(self) - 1, trunk - 1, -1):
+            parent = self.parents[i]
+            ends[parent] = max(ends[parent], ends[i])
+        # Up the first sequence, in which every node is the parent of the next.
+        ends[:trunk] = np.maximum.accumulate(ends[:trunk][::-1])[::-1]
+        return ends
+
     def _trunk(self) -> int:
         """How many nodes come before the first fork: they form a plain sequence."""
         off = np.flatnonzero(self.parents != np.arange(-1, len(self) - 1))

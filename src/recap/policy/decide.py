@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from recap.errors import RecapError
+from recap.claims import Graph
+from recap.errors import RecapError, RecapWarning
+from recap.models.contract import same_model
 from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, Ranked, calibrate, stages
 from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
 from recap.policy.scores import Scores
@@ -74,29 +77,40 @@ def labelled_rows(table: MarginTable) -> MarginTable:
     return labelled
 
 
-def check_policy(policy: Policy, table: MarginTable, *, force: bool = False) -> None:
-    """A policy speaks only for the graph and model it was calibrated on, unless it is forced to."""
-    if force:
-        return
-    if policy.graph != table.graph.hash:
+def check_policy(
+    policy: Policy, graph: Graph, model: str | None, source: str, *, force: bool = False, any_model: bool = False
+) -> None:
+    """A policy speaks only for the graph and model it was calibrated on, unless it is forced to.
+
+    Another precision of the same weights is a warning: margins then differ by rounding.
+    """
+    if policy.graph != graph.hash and not force:
         raise RecapError(
             f"the policy was calibrated with another relation graph ({_short(policy.graph)}, here "
-            f"{_short(table.graph.hash)}); calibrate again, give its --graph, or use --force"
+            f"{_short(graph.hash)}); calibrate again, give its --graph, or use --force"
         )
-    if policy.model is not None and table.model is not None and policy.model != table.model:
-        raise RecapError(
-            f'the policy was calibrated on model "{policy.model}", but {table.source} comes from "{table.model}"; '
-            "calibrate again, or use --force"
-        )
+    if policy.model is None or model is None or force or any_model:
+        return
+    match same_model(policy.model, model):
+        case "another":
+            raise RecapError(
+                f'the policy was calibrated on model "{policy.model}", but {source} comes from "{model}"; '
+                "calibrate again, or use --any-model"
+            )
+        case "precision":
+            told = f'the policy was calibrated on "{policy.model}", and {source} comes from "{model}"'
+            warnings.warn(f"{told}: the same weights in another precision", RecapWarning, stacklevel=3)
+        case _:
+            pass
 
 
-def rank_on(policy: Policy, target: MarginTable) -> Policy:
+def rank_on(policy: Policy, target: MarginTable, *, any_model: bool = False) -> Policy:
     """The policy with the threshold that accepts its share of the target's rows, without looking at labels there.
 
     Calibrated thresholds do not carry their coverage over to other pictures (the paper's strict transfer); what ranks
     the answers does. Rows that the policy cannot score are never accepted, and are left out.
     """
-    check_policy(policy, target)
+    check_policy(policy, target.graph, target.model, target.source, any_model=any_model)
     scores = Scores.of(target, np.inf if policy.mode == CONFIDENCE else -np.inf)
     before = policy.apply(scores)
     scored = ~np.isnan(before.risk)
@@ -121,14 +135,19 @@ def rank_on(policy: Policy, target: MarginTable) -> Policy:
 
 
 def decide(
-    policy: Policy, table: MarginTable, *, force: bool = False, reject_foreign: bool = False
+    policy: Policy,
+    table: MarginTable,
+    *,
+    force: bool = False,
+    any_model: bool = False,
+    reject_foreign: bool = False,
 ) -> Iterator[Decision]:
     """The decision for each row, in order. Everything is checked and scored before the first one is given.
 
     An answer is foreign where confidence alone decides and is in the other answer. Eq. 2 does not look at which answer
     was given, and neither does a table's decision; `reject_foreign` rejects such answers without a risk, as audits do.
     """
-    check_policy(policy, table, force=force)
+    check_policy(policy, table.graph, table.model, table.source, force=force, any_model=any_model)
     scores = policy.scores(table)
     applied = policy.apply(scores)
     alone = ~scores.covered | applied.first_stage | (policy.mode == CONFIDENCE)

@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS pictures (stamp TEXT PRIMARY KEY, pixels TEXT NOT NUL
 CREATE TABLE IF NOT EXISTS runs (job TEXT PRIMARY KEY, probes INTEGER NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID;
 """
 APPLICATION = 0x52454341  # "RECA": tells our files from other SQLite databases
+VERSION = 2
+"""of the keys: since 2 they cover the image processor, the rendered prompt and the checkpoint's content"""
 AT_ONCE = 500
 """keys per query: under SQLite's limit on parameters"""
 SETTINGS = (
@@ -47,11 +49,16 @@ class Store:
             self._db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             for setting in SETTINGS:
                 self._db.execute(f"PRAGMA {setting}")
-            mark = int(self._db.execute("PRAGMA application_id").fetchone()[0])
-            tables = int(self._db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0])
+            questions = ("PRAGMA application_id", "PRAGMA user_version", "SELECT COUNT(*) FROM sqlite_master")
+            mark, version, tables = (int(self._db.execute(question).fetchone()[0]) for question in questions)
             if mark != APPLICATION and tables:
                 raise RecapError(f"{self.path}: this is a database, but not a margin store")
-            self._db.executescript(f"PRAGMA application_id = {APPLICATION};{SCHEMA}")
+            if version != VERSION and tables:
+                raise RecapError(
+                    f"{self.path}: this store was written by another version of recap (keys of version {version or 1}, "
+                    f"here {VERSION}), and its margins cannot be told apart here; give another file"
+                )
+            self._db.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};{SCHEMA}")
         except sqlite3.Error as error:
             raise RecapError(f"{self.path}: cannot open the store: {error}") from None
 

@@ -1,0 +1,150 @@
+# torch and transformers type their own functions only in part.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""Packed forwards: the trees of a batch lie one behind the other in one row, without padding between them.
+
+A tree's nodes are in depth-first order, so a node's descendants are the nodes that follow it, up to an end. One integer
+per token is then the whole mask: token q sees token k iff k ≤ q < end[k], which is causal, inside one picture and along
+one branch. FlexAttention skips the blocks that nothing sees; pictures of any sizes share the vision tower's attention.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
+from torch.nn.functional import scaled_dot_product_attention
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+
+from recap.models.tree import Tree
+
+try:
+    from torch.nn.attention.varlen import varlen_attn
+except ImportError:  # torch before 2.10
+    varlen_attn = None
+
+TREES, PICTURES = "recap_packed", "recap_flash_varlen"
+"""what the decoder's and the vision tower's attention are called in a model's config; transformers hands cumulative
+lengths to what has `flash` in its name"""
+BUCKET = 512
+"""packed lengths are rounded up to a multiple of this"""
+LONGEST = 1 << 17
+"""tokens of a row for which a buffer is kept: one that stays, or the mask would be compiled anew"""
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Trees one behind the other."""
+
+    tokens: NDArray[np.int64]
+    ends: NDArray[np.int32]
+    """per token, the index behind its last descendant"""
+    starts: tuple[int, ...]
+    """where each tree begins"""
+
+
+class PackedAttention:
+    """Makes a model ready for packed rows, and the mask of each. One mask function for all rows: nothing recompiles."""
+
+    def __init__(self, model: Any, device: torch.device) -> None:
+        self.device = device
+        self._ends = torch.zeros(LONGEST if device.type == "cuda" else BUCKET, dtype=torch.int32, device=device)
+
+        def sees(_batch: Any, _head: Any, q: Any, k: Any) -> Any:
+            return (k <= q) & (q < self._ends[k])
+
+        self._sees = sees
+        config = model.config
+        parts = {id(part): (part, TREES) for part in (config, config.get_text_config())}
+        vision = getattr(config, "vision_config", None)
+        if vision is not None and device.type == "cuda" and varlen_attn is not None and _takes_lengths(model):
+            parts[id(vision)] = (vision, PICTURES)
+        self._before = [(part, part._attn_implementation) for part, _ in parts.values()]
+        for part, name in parts.values():
+            part._attn_implementation = name
+
+    def restore(self) -> None:
+        """The model as it was."""
+        for part, name in self._before:
+            part._attn_implementation = name
+
+    @staticmethod
+    def row(trees: Sequence[Tree], padding: int) -> Packed:
+        """The trees in one row; what fills it up to a multiple of `BUCKET` sees only itself."""
+        starts = np.cumsum([0, *map(len, trees)])
+        length = -(-int(starts[-1]) // BUCKET) * BUCKET
+        tokens = np.full(length, padding, dtype=np.int64)
+        ends = np.arange(1, length + 1, dtype=np.int32)
+        for tree, start in zip(trees, starts, strict=False):
+            tokens[start : start + len(tree)] = tree.tokens
+            ends[start : start + len(tree)] = tree.subtree_ends() + start
+        return Packed(tokens, ends, tuple(int(start) for start in starts[:-1]))
+
+    def mask(self, ends: NDArray[np.int32]) -> BlockMask:
+        """Who sees whom in a packed row."""
+        length = len(ends)
+        if length > len(self._ends):
+            self._ends = torch.zeros(length, dtype=torch.int32, device=self.device)
+        self._ends[:length].copy_(torch.from_numpy(ends), non_blocking=True)
+        make = _compiled(create_block_mask) if self.device.type == "cuda" else create_block_mask
+        return make(self._sees, 1, 1, length, length, device=self.device.type)
+
+
+_uncompiled: Any = torch.compiler.disable
+"""a layer is compiled up to its attention and behind it; the attention is compiled by itself, once for all layers"""
+
+
+@cache
+def _compiled(function: Any) -> Any:
+    """Compiled once for all lengths."""
+    return torch.compile(function, dynamic=True)
+
+
+@_uncompiled
+def _flex(query: Any, key: Any, value: Any, mask: BlockMask, scaling: float | None) -> Any:
+    attend: Any = _compiled(flex_attention) if query.is_cuda else flex_attention
+    return attend(query, key, value, block_mask=mask, scale=scaling, enable_gqa=True)
+
+
+def attend_trees(
+    module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None, **rest: Any
+) -> tuple[Any, None]:
+    """The decoder's attention: over a packed row where its mask is given, and as usual elsewhere."""
+    if isinstance(attention_mask, BlockMask):
+        return _flex(query, key, value, attention_mask, scaling).transpose(1, 2).contiguous(), None
+    return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **rest)
+
+
+@_uncompiled
+def _varlen(query: Any, key: Any, value: Any, lengths: Any, longest: int) -> Any:
+    attend: Any = varlen_attn
+    return attend(query, key, value, lengths, lengths, longest, longest)
+
+
+def attend_pictures(
+    _module: Any, query: Any, key: Any, value: Any, cu_seq_lens_q: Any, max_length_q: Any, **_rest: Any
+) -> tuple[Any, None]:
+    """The vision tower's attention over pictures of any sizes, one behind the other: one call per layer."""
+    if query.dtype == torch.float32 or query.shape[-1] % 8:  # no such kernel: picture by picture
+        parts = (each.split(cu_seq_lens_q.diff().tolist(), dim=2) for each in (query, key, value))
+        shown = [scaled_dot_product_attention(*each) for each in zip(*parts, strict=True)]
+        return torch.cat(shown, dim=2).transpose(1, 2).contiguous(), None
+    rows = [each[0].transpose(0, 1).contiguous() for each in (query, key, value)]
+    return _varlen(*rows, cu_seq_lens_q.int(), int(max_length_q))[None], None
+
+
+def _takes_lengths(model: Any) -> bool:
+    return any("cu_seqlens" in inspect.signature(type(part).forward).parameters for part in model.modules())
+
+
+ALL_ATTENTION_FUNCTIONS.register(TREES, attend_trees)
+ALL_MASK_ATTENTION_FUNCTIONS.register(TREES, sdpa_mask)
+ALL_ATTENTION_FUNCTIONS.register(PICTURES, attend_pictures)
