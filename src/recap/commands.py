@@ -53,6 +53,7 @@ def calibrate(
     target_scores: MarginTable | File | None = None,
     level: float = 0.95,
     graph: Graph | File | None = None,
+    any_model: bool = False,
 ) -> Policy:
     """A policy from the labelled rows, written to `out` where that is given.
 
@@ -65,15 +66,20 @@ def calibrate(
     first_stage = FIRST_STAGE if first is None else first
     policy = calibrate_table(rows, coverage, mode=mode, level=level, first_stage=first_stage)
     if target is not None:
-        policy = rank_on(policy, target)
+        policy = rank_on(policy, target, any_model=any_model)
     if out is not None:
         save_policy(policy, out)
     return policy
 
 
 def decide(
-    policy: Policy | File, table: MarginTable | File, *, graph: Graph | File | None = None, force: bool = False
+    policy: Policy | File,
+    table: MarginTable | File,
+    *,
+    graph: Graph | File | None = None,
+    force: bool = False,
+    any_model: bool = False,
 ) -> Iterator[Decision]:
     """The decision for each row, in order, under a policy or the one in this file."""
     frozen = policy if isinstance(policy, Policy) else load_policy(policy)
-    return decide_table(frozen, as_table(table, graph), force=force)
+    return decide_table(frozen, as_table(table, graph), force=force, any_model=any_model)

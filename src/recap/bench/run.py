@@ -20,7 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from recap.bench.shapes import IMAGE_TOKEN, SHAPES, Shape, build
 from recap.claims import Claim, Statement, default_graph
 from recap.errors import RecapError, one_of
-from recap.models.compiled import compile_layers
+from recap.models.local import compile_layers
 from recap.models.prompt import Prompted
 from recap.models.scoring import Scorer
 from recap.models.tree import build_tree

@@ -18,8 +18,12 @@ def run(
         str | None, opt.option("yes|no", "The answer to audit.", "the model's own; yes for a statement")
     ] = None,
     policy: opt.PolicyFile = None,
+    any_model: opt.AnyModel = False,
     plain: opt.Plain = False,
     dtype: opt.Dtype = None,
+    answers: opt.AnswerMode = None,
+    max_pixels: opt.MaxPixels = None,
+    pad: opt.Pad = False,
     device: opt.Device = None,
     attention: opt.Attention = None,
     graph: opt.GraphFile = None,
@@ -54,7 +58,7 @@ def run(
         notes.insert(0, f"no --model given, so {name} is asked: a small demonstration model of drawn scenes")
     for note in notes:
         notice(note)
-    [verdict] = recap.Auditor(load_model(name, **loading), frozen, relations).audit_many([case])
+    [verdict] = recap.Auditor(load_model(name, **loading), frozen, relations, any_model=any_model).audit_many([case])
     if json:
         print_json(verdict.to_json() | {"notes": notes})
     else:

@@ -36,6 +36,7 @@ def run(
     ] = None,
     level: opt.Level = 0.95,
     graph: opt.GraphFile = None,
+    any_model: opt.AnyModel = False,
     json: opt.Json = False,
 ) -> None:
     """Calibrate a policy on the labelled rows of TABLE and freeze it in a file.
@@ -50,7 +51,7 @@ def run(
     Example: recap calibrate calibration.jsonl --coverage 0.8 --out policy.json
              recap calibrate calibration.jsonl --target-scores new.jsonl --out policy.json
     """
-    options = opt.pick(locals(), "out coverage mode first level")
+    options = opt.pick(locals(), "out coverage mode first level any_model")
     from recap.policy import labelled_rows, policy_json
     from recap.statistics import accuracy, hallucination_fpr
 

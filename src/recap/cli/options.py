@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-LOADING = "dtype device attention plain compiled server timeout patience template"
+LOADING = "dtype device attention plain compiled answers max_pixels pad server timeout patience template"
 """the options with which a model is loaded"""
 
 
@@ -58,7 +58,16 @@ ModelOrDefault = Annotated[str | None, option("MODEL", _MODEL, "world:aligned", 
 PolicyFile = Annotated[
     Path | None, option("FILE", "Policy file.", "the one shipped with a world: model", "--policy -p")
 ]
-Dtype = Annotated[str | None, typer.Option(help="float32, bfloat16 or float16.", show_default="bfloat16 on a GPU")]
+AnyModel = Annotated[bool, typer.Option("--any-model", help="Use a policy of another model all the same.")]
+Dtype = Annotated[
+    str | None, typer.Option(help="float32, bfloat16 or float16.", show_default="as the checkpoint's config says")
+]
+AnswerMode = Annotated[
+    str | None,
+    option("MODE", 'continuation scores " yes" and " no"; spellings sums over Yes, yes, YES.', "continuation"),
+]
+MaxPixels = Annotated[int | None, option("N", "Larger pictures are scaled down to so many.", "1605632", min=784)]
+Pad = Annotated[bool, typer.Option("--pad", help="Pad pictures to squares, for processors that cut out the centre.")]
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ….", show_default="a GPU if there is one")]
 Attention = Annotated[str | None, typer.Option(help="Attention implementation of transformers.", show_default="sdpa")]
 Plain = Annotated[bool, typer.Option("--plain", help="Score every question by itself, without the token tree.")]

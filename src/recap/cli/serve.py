@@ -15,6 +15,7 @@ from recap.schemes import DEFAULT_MODEL
 def run(
     model: opt.ModelOrDefault = None,
     policy: opt.PolicyFile = None,
+    any_model: opt.AnyModel = False,
     host: Annotated[str, typer.Option(help="Address to listen on. Beyond loopback a token is required.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 8765,
     no_token: Annotated[
@@ -39,6 +40,9 @@ def run(
     ] = None,
     plain: opt.Plain = False,
     dtype: opt.Dtype = None,
+    answers: opt.AnswerMode = None,
+    max_pixels: opt.MaxPixels = None,
+    pad: opt.Pad = False,
     device: opt.Device = None,
     attention: opt.Attention = None,
     graph: opt.GraphFile = None,
@@ -68,5 +72,5 @@ def run(
     name = model or DEFAULT_MODEL
     chosen = policy or default_policy(name, graph)
     frozen = None if chosen is None else recap.load_policy(chosen)
-    auditor = recap.Auditor(load_model(name, **loading), frozen, recap.load_graph(graph))
+    auditor = recap.Auditor(load_model(name, **loading), frozen, recap.load_graph(graph), any_model=any_model)
     serve(Service(auditor, **options), host, port, notice)

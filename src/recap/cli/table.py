@@ -55,6 +55,7 @@ def decide(
     policy: Annotated[Path, opt.option("FILE", "Policy file.", names="--policy -p")],
     out: opt.LinesFile = None,
     graph: opt.GraphFile = None,
+    any_model: opt.AnyModel = False,
     force: Annotated[
         bool, typer.Option("--force", help="Use a policy of another graph or model all the same.")
     ] = False,
@@ -64,7 +65,7 @@ def decide(
     \b
     Example: recap decide new.jsonl --policy policy.json --out decisions.jsonl
     """
-    decisions = list(recap.decide(policy, table, graph=graph, force=force))
+    decisions = list(recap.decide(policy, table, graph=graph, force=force, any_model=any_model))
     write_lines((decision.to_json() for decision in decisions), out)
     accepted = sum(decision.accepted for decision in decisions)
     if out:

@@ -12,8 +12,8 @@ from recap.models.contract import LikelihoodModel
 from recap.models.remote.address import is_remote
 from recap.schemes import scheme_of
 
-LOCAL = ("revision", "dtype", "device", "attention", "plain", "compiled", "tokens", "called", "pad")
-REMOTE = ("server", "concurrency", "timeout", "patience", "template")
+LOCAL = "revision dtype device attention plain compiled tokens called answers max_pixels pad"
+REMOTE = "server concurrency timeout patience template"
 
 
 def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **options: Any) -> LikelihoodModel:
@@ -60,8 +60,8 @@ def _check_folder(name: str) -> None:
         raise RecapError(f"{name}: there is no such folder (a name on the hub looks like Qwen/Qwen3-VL-8B-Instruct)")
 
 
-def _refuse(name: str, given: dict[str, Any], others: tuple[str, ...], whose: str) -> None:
-    for option in others:
+def _refuse(name: str, given: dict[str, Any], others: str, whose: str) -> None:
+    for option in others.split():
         if option in given:
-            flag = "compile" if option == "compiled" else option
+            flag = "compile" if option == "compiled" else option.replace("_", "-")
             raise RecapError(f"{name}: --{flag} is for {whose}")

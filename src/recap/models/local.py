@@ -13,10 +13,10 @@ import numpy as np
 import torch
 import transformers
 from PIL import Image
+from torch import nn
 
 from recap.errors import RecapError
 from recap.models.checkpoint import checkpoint_folder, content_digest, load_weights
-from recap.models.compiled import compile_layers, is_compiled, repeated_layers
 from recap.models.contract import ANSWERS, Identity, Request
 from recap.models.processor import MOST_PIXELS, load_processor
 from recap.models.prompt import Prompted, Prompter
@@ -246,3 +246,29 @@ def answer_mode(answers: str) -> bool:
 def _check_dtype(name: str | None) -> None:
     if name not in (None, *DTYPES):
         raise RecapError(f'"{name}" is not a dtype ({", ".join(DTYPES)})')
+
+
+def repeated_layers(model: Any, at_least: int = 4) -> list[nn.ModuleList]:
+    """Lists of at least so many modules of one class: the decoder's layers first, then the vision tower's."""
+    found = [
+        part
+        for part in model.modules()
+        if isinstance(part, nn.ModuleList) and len(part) >= at_least and len({type(layer) for layer in part}) == 1
+    ]
+    return sorted(found, key=_size, reverse=True)
+
+
+def compile_layers(model: Any, lists: int = 1) -> None:
+    """Compile the layers of the largest so many lists, in place. Shapes stay free: trees differ in length."""
+    for part in repeated_layers(model)[:lists]:
+        for layer in part:
+            layer.compile(dynamic=True)
+
+
+def is_compiled(model: Any) -> bool:
+    """Whether any layer was compiled: its rounding then differs from eager mode's."""
+    return any(getattr(part, "_compiled_call_impl", None) is not None for part in model.modules())
+
+
+def _size(part: nn.ModuleList) -> int:
+    return sum(parameter.numel() for parameter in part.parameters())

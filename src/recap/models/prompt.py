@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from recap.errors import RecapError
 from recap.models.contract import ANSWERS, Request
 from recap.models.processor import MOST_PIXELS, Pictures
-from recap.models.special import plain_text
-from recap.models.thinking import without_thought
+from recap.models.templates import plain_text, without_thought
 from recap.models.tree import common_length
 
 if TYPE_CHECKING:

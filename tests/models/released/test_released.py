@@ -23,7 +23,7 @@ from recap.models.contract import Request
 from recap.models.local import LocalModel
 from recap.models.processor import MOST_PIXELS, Pictures, load_processor
 from recap.models.prompt import Prompter
-from recap.models.thinking import closing, without_thought
+from recap.models.templates import closing, without_thought
 from tests.models.released.checkpoints import RELEASED, THINKING
 from tests.models.released.measure import QUESTIONS, picture
 

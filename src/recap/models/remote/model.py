@@ -24,6 +24,7 @@ from recap.models.remote.handshake import Handshake, HandshakeResult, encode, re
 from recap.models.remote.llamacpp import LlamaCpp
 from recap.models.remote.sglang import Sglang
 from recap.models.remote.vllm import Vllm
+from recap.models.templates import plain_text
 
 T = TypeVar("T")
 
@@ -150,7 +151,8 @@ class RemoteModel:
         return [first, *await _gather(self._margin(question, image, self._by_name) for question in questions[1:])]
 
     async def _margin(self, question: str, image: EncodedImage | None, by_name: bool = False) -> float:
-        return self.answers.margin(await _gather(map(self._ask, self.answers.queries(question, image, by_name))))
+        queries = self.answers.queries(plain_text(question), image, by_name)
+        return self.answers.margin(await _gather(map(self._ask, queries)))
 
     async def _ask(self, query: Query) -> Reply:
         if query.by_name:

@@ -1,11 +1,27 @@
-"""Templates that open a thought: an answer scored inside it would be part of the thinking, not the answer."""
+"""Chat templates, local and served alike: questions go in as plain text, answers come behind no open thought."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from recap.errors import RecapError
+
+LOOKS_SPECIAL = re.compile(r"<(?=[|/\w\uff5c\u2581][^<>\s]*>)|\[(?=/?[A-Z][A-Z_]*\])")
+"""where `<image>`, `</s>`, `<|im_end|>`, `<｜User｜>` or `[INST]` begins"""
+
+
+def plain_text(question: str, tokens: Iterable[str] = ()) -> str:
+    """The question with everything that a tokenizer or processor would take for a special token made plain text.
+
+    `tokens` are the tokenizer's own, where it is at hand: they may look like nothing special.
+    """
+    text = LOOKS_SPECIAL.sub(lambda opening: opening.group() + " ", question)
+    for token in sorted((each for each in tokens if len(each) > 1), key=len, reverse=True):
+        if token.strip() and token in text:
+            text = text.replace(token, f"{token[0]} {token[1:]}")
+    return text
+
 
 SWITCH = {"enable_thinking": False}
 """what templates with a switch are told"""
