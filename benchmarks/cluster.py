@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from recap.images.decode import open_picture, picture_size
 
 from recap.claims import default_graph
 from recap.datasets import load_dataset
+from recap.images import open_picture, picture_size
 from recap.models import Identity, Request
 from recap.probes import View
 from recap.probing import Entry, Item, ProbeRun, ProbingJob, plan_job, rows_of
