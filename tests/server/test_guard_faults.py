@@ -106,7 +106,8 @@ def test_a_full_queue_lets_the_answer_pass_and_says_so(guard: Start, url: str) -
 
 def test_an_audit_that_cannot_be_made_lets_the_answer_pass(guard: Start, auditor: Auditor, url: str) -> None:
     assert auditor.policy is not None
-    elsewhere = Auditor(auditor.model, replace(auditor.policy, model="http://10.1.2.3/v1#secret"))
+    elsewhere = Auditor(auditor.model, auditor.policy)
+    elsewhere.policy = replace(auditor.policy, graph="http://10.1.2.3/v1#secret")
     address, _ = guard(auditor=elsewhere, on_reject="replace")
     found = post(address, body(url))
     assert skipped(found) == "the audit could not be made"
