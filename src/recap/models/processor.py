@@ -54,7 +54,7 @@ def image_only(kind: Any) -> Any:
     return type(kind.__name__, (kind,), {"get_attributes": classmethod(get_attributes), "video_processor": absent})
 
 
-class Pictures:
+class PictureInput:
     """What happens to a picture before a model sees it: a cap on its pixels, padding if wished, then the processor."""
 
     def __init__(self, processor: Any, most_pixels: int | None = MOST_PIXELS, pad: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recap.errors import RecapError
 from recap.models.contract import ANSWERS, Request
-from recap.models.processor import MOST_PIXELS, Pictures
+from recap.models.processor import MOST_PIXELS, PictureInput
 from recap.models.templates import plain_text, without_thought
 from recap.models.tree import common_length
 
@@ -45,7 +45,7 @@ class Prompter:
         self.processor = processor
         self.tokenizer = getattr(processor, "tokenizer", processor)
         self.name = name
-        self.pictures = Pictures(processor, most_pixels, pad)
+        self.pictures = PictureInput(processor, most_pixels, pad)
         self.special = special_tokens(processor, self.tokenizer)
         template = getattr(processor, "chat_template", None) or getattr(self.tokenizer, "chat_template", None)
         if not template:

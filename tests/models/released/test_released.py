@@ -21,7 +21,7 @@ from recap.errors import RecapError
 from recap.models.checkpoint import content_digest
 from recap.models.contract import Request
 from recap.models.local import LocalModel
-from recap.models.processor import MOST_PIXELS, Pictures, load_processor
+from recap.models.processor import MOST_PIXELS, PictureInput, load_processor
 from recap.models.prompt import Prompter
 from recap.models.templates import closing, without_thought
 from tests.models.released.checkpoints import RELEASED, THINKING
@@ -199,14 +199,14 @@ def test_an_audit_of_a_question_with_special_tokens_equals_plain_scoring(release
 class TestPictures:
     def test_llava_cuts_the_sides_and_padding_keeps_them(self, released: Released) -> None:
         processor = load_processor(str(released(LLAVA)))
-        wide, high = Pictures(processor).kept((1024, 300))
+        wide, high = PictureInput(processor).kept((1024, 300))
         assert (round(wide, 2), high) == (0.29, 1.0)
-        assert Pictures(processor, pad=True).kept((1024, 300)) == (1.0, 1.0)
-        assert Pictures(processor, pad=True).shown(Image.new("RGB", (1024, 300))).size == (1024, 1024)
+        assert PictureInput(processor, pad=True).kept((1024, 300)) == (1.0, 1.0)
+        assert PictureInput(processor, pad=True).shown(Image.new("RGB", (1024, 300))).size == (1024, 1024)
 
     @pytest.mark.parametrize("name", [each for each in RELEASED if each != LLAVA])
     def test_others_show_all_of_it(self, released: Released, name: str) -> None:
-        assert Pictures(load_processor(str(released(name)))).kept((1024, 300)) == (1.0, 1.0)
+        assert PictureInput(load_processor(str(released(name)))).kept((1024, 300)) == (1.0, 1.0)
 
     def test_a_photograph_of_12_megapixels_is_scaled_down(self, released: Released) -> None:
         model = LocalModel.load(str(released(QWEN)), dtype="float32", plain=True)
@@ -219,7 +219,7 @@ class TestPictures:
         assert model.size(photo.size, 1) == pytest.approx(len(tokens), abs=60)
 
     def test_without_a_cap_it_is_shown_whole(self, released: Released) -> None:
-        pictures = Pictures(load_processor(str(released(QWEN))), most_pixels=None)
+        pictures = PictureInput(load_processor(str(released(QWEN))), most_pixels=None)
         assert pictures.shown(Image.new("RGB", (4000, 3000))).size == (4000, 3000)
 
 
