@@ -119,7 +119,7 @@ class RemoteModel:
         return questions * len(self.answers.steps) + PER_MEGAPIXEL * pixels // 1_000_000
 
     def prepare(self, requests: Sequence[Request]) -> list[EncodedImage | None]:
-        """PictureInput as they are sent, each encoded once, while another batch is under way."""
+        """Pictures as they are sent, each encoded once, while another batch is under way."""
         return [None if request.image is None else encode(request.image) for request in requests]
 
     def margins(
