@@ -56,7 +56,11 @@ class Facts:
 
 
 def held_up(f: Facts, pair: str, x: str, _beside: str, y: str, rival: str) -> bool:
-    return (not rival or f.margin(rival, y) == f.strongest) and f.claims(pair, x) == f.x
+    return (not rival or f.margin(rival, y) == f.strongest < f.x) and f.claims(pair, x) == f.x
+
+
+def tolerated(f: Facts, pair: str, x: str, y: str, rival: str) -> bool:
+    return f.margin(rival, y) == f.strongest >= f.x == f.claims(pair, x)
 
 
 def confident(f: Facts, size: str, own: str, other: str = "") -> bool:
@@ -67,6 +71,8 @@ def confident(f: Facts, size: str, own: str, other: str = "") -> bool:
 # what must hold for it to be true
 WORDS: list[tuple[str, str, int | None, str, bool | None, Callable[..., bool]]] = [
     (rf"the claim {PAIR} holds up well enough \({X}(, against {X} for {PAIR})?\)", "claim", 0, "yes", True, held_up),
+    (rf"the claim {PAIR} is no stronger than its contradiction, which is tolerated here, \({X}, against {X} for {PAIR}\)",
+     "claim", 0, "yes", True, tolerated),
     (rf"the claim {PAIR} lacks support in the picture \({X}\)", "claim", 0, "", None,
      lambda f, pair, x: f.claims(pair, x) <= 0),
     (rf"the claim {PAIR} has too little support in the picture \({X}\)", "claim", 0, "yes", False,

@@ -45,7 +45,7 @@ def test_margins_over_the_asked_pair_are_noticed_and_converted(table: MarginTabl
         right = read_table(tmp_path / "right.jsonl")
         converted = read_table(tmp_path / "asked.jsonl", pair="asked")
     assert converted.rows == right.rows
-    with pytest.warns(RecapWarning, match=r"right_of \(120 rows\).*look as if written over the asked pair") as caught:
+    with pytest.warns(RecapWarning, match=r"right_of \(120 rows\).*or they were written over the asked pair") as caught:
         wrong = read_table(tmp_path / "asked.jsonl")
     assert len(caught) == 1
     one, same, other = (evaluate(each, splits=3, draws=10).to_json() for each in (right, converted, wrong))

@@ -49,7 +49,7 @@ def run(
 
     relations = recap.load_graph(graph)
     case = AuditCase.of(image, question, answer, relations).opened()
-    name = model or DEFAULT_MODEL
+    name = DEFAULT_MODEL if model is None else model
     chosen = policy or default_policy(name, graph)
     frozen = recap.load_policy(chosen) if chosen else None
     scheme = scheme_of(name)

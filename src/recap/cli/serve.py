@@ -69,7 +69,7 @@ def run(
     from recap.server.service import Service
 
     options = service_options(host, **service)
-    name = model or DEFAULT_MODEL
+    name = DEFAULT_MODEL if model is None else model
     chosen = policy or default_policy(name, graph)
     frozen = None if chosen is None else recap.load_policy(chosen)
     auditor = recap.Auditor(load_model(name, **loading), frozen, recap.load_graph(graph), any_model=any_model)

@@ -112,6 +112,8 @@ def probe(
         raise RecapError("a model that is already loaded cannot be sent to Ray's workers: give its name")
     relations = graph if isinstance(graph, Graph) else load_graph(graph)
     loaded = load_dataset(str(dataset), root, relations)
+    if limit is not None and limit < 1:
+        raise RecapError(f"limit is {limit}; at least one statement must be probed")
     items = loaded.items[:limit]
     folder = Path(images or root or Path(dataset).parent)
     check_pictures(items)

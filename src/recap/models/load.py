@@ -56,6 +56,8 @@ def require_local() -> None:
 
 def _check_folder(name: str) -> None:
     """What is clearly a path and leads nowhere is not looked for on the hub, whose names are `owner/model`."""
+    if not name.strip():
+        raise RecapError("the model has no name: give a folder, a name on the hub or an address")
     if (name.startswith(("/", "./", "../", "~")) or name.count("/") > 1) and not Path(name).exists():
         raise RecapError(f"{name}: there is no such folder (a name on the hub looks like Qwen/Qwen3-VL-8B-Instruct)")
 

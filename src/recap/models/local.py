@@ -91,7 +91,10 @@ class LocalModel:
         `max_pixels`: larger pictures are scaled down to so many. `pad`: pictures are padded to a square, so that a
         processor that cuts out the centre keeps all of them.
         """
-        place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        try:
+            place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        except RuntimeError:
+            raise RecapError(f'"{device}" is not a device (cpu, cuda, cuda:1, …)') from None
         _check_dtype(dtype)
         answer_mode(answers)
         shown = called or display_name(name)

@@ -61,7 +61,13 @@ class Evidence:
         if yes and accepted:
             rival = next((w for _, w in self.against if w.kind == "contradiction"), None)
             beside = f", against {rival.margin:+.2f} for {self.pair(rival.relation)}" if rival else ""
-            return self.against[0][1], f"{claim} holds up well enough ({x}{beside})"
+            stronger = rival is None or rival.margin < self.claim
+            how = (
+                "holds up well enough"
+                if stronger
+                else "is no stronger than its contradiction, which is tolerated here,"
+            )
+            return self.against[0][1], f"{claim} {how} ({x}{beside})"
         # For a "no" this is M_x (Eq. 6), where only what is stronger than nothing backs it.
         nothing = () if yes else (NEUTRAL,)
         strength, witness = max((self.against[0], *nothing, *self.against[1:]), key=lambda pair: pair[0])

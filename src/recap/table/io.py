@@ -44,8 +44,8 @@ def read_table(path: str | Path, graph: str | Path | Graph | None = None, *, pai
         other = PAIRS[pair == "canonical"]
         named = ", ".join(f"{relation} ({count} rows)" for relation, count in suspicious.items())
         warnings.warn(
-            f"{source}: the margins of {named} contradict their direct questions; they look as if written over the "
-            f"{other} pair. If so: recap table convert --pair {other} {source} OUT",
+            f"{source}: the margins of {named} contradict their direct questions; either the model contradicts itself, "
+            f"or they were written over the {other} pair (then: recap table convert --pair {other} {source} OUT)",
             RecapWarning,
             stacklevel=2,
         )
