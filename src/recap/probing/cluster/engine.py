@@ -154,11 +154,11 @@ def session(address: str | None = None, workers: int | None = None, gpus: float 
             folder = tempfile.TemporaryDirectory(prefix="recap-ray-", dir=place, ignore_cleanup_errors=True)
             # A worker reserves a core in name only: three of them also run on two.
             cores = max(os.cpu_count() or 1, workers or 1)
-            what, options = "start Ray on this machine", {"address": "local", "num_cpus": cores}
+            what, options = "start Ray on this machine", dict[str, Any](address="local", num_cpus=cores)
             options |= {"include_dashboard": False, "_temp_dir": stack.enter_context(folder)}
         else:
             _check_address(address)
-            what, options = f"join the Ray cluster at {address}", {"address": address}
+            what, options = f"join the Ray cluster at {address}", dict[str, Any](address=address)
         stack.callback(ray.shutdown)
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)
         # Ray would report every worker that it starts again on stdout, where our own result goes.
