@@ -244,7 +244,9 @@ def _verdicts(
 
 
 def _open(picture: Picture) -> Image.Image:
-    return picture.convert("RGB") if isinstance(picture, Image.Image) else open_image(picture)
+    if isinstance(picture, Image.Image):
+        return picture if picture.mode == "RGB" else picture.convert("RGB")
+    return open_image(picture)
 
 
 def _size(picture: Picture) -> tuple[int, int]:

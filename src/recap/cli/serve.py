@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,6 +26,18 @@ def run(
         list[str] | None,
         opt.option("NAME", "Another name this server may be called by, as behind a proxy; may be repeated."),
     ] = None,
+    tokens: Annotated[
+        Path | None, opt.option("FILE", "Tokens by name: lines of NAME TOKEN. $RECAP_TOKEN is another one.", "none")
+    ] = None,
+    rate: Annotated[
+        float | None, opt.option("N", "Requests per second of each token (or address).", "unlimited", min=0.01)
+    ] = None,
+    log: Annotated[str, opt.option("WHAT", "json: a line per request; questions: with what was asked.")] = "off",
+    connections: Annotated[int | None, opt.option("N", "Connections at once.", "512", min=8, max=65536)] = None,
+    workers: Annotated[int | None, opt.option("N", "Processes that decode pictures.", "2", min=1, max=64)] = None,
+    memory: Annotated[
+        int | None, opt.option("MIB", "Memory for pictures and bodies, beside the model.", "900", min=256)
+    ] = None,
     gather: Annotated[int, opt.option("N", "How many audits may share a turn of the model.", min=1, max=1024)] = 64,
     upstream: Annotated[
         str | None, opt.option("URL", "Guard: pass chat completions on to this server, and audit its answers.")
@@ -34,6 +47,12 @@ def run(
     ] = None,
     reject_text: Annotated[
         str | None, opt.option("TEXT", "Guard: what replaces it.", "a sentence that says so")
+    ] = None,
+    on_failure: Annotated[
+        str | None,
+        opt.option(
+            "WHAT", "Guard: pass or reject an answer whose audit cannot be made.", "reject with replace, else pass"
+        ),
     ] = None,
     upstream_timeout: Annotated[
         float | None, opt.option("S", "Guard: seconds the upstream may be silent.", "120", min=0.1, max=3600)
@@ -50,7 +69,8 @@ def run(
     """Serve audits over HTTP, with a page at /.
 
     Without --model a small model that comes with the package is served, with its policy. Pictures are taken from the
-    request and never fetched, never stored. A token for all requests is read from $RECAP_TOKEN.
+    request and never fetched, never stored. A token for all requests is read from $RECAP_TOKEN. On HUP the policy is
+    read again; one that does not fit is refused, and the old one stays.
 
     With --upstream it also stands before a server that speaks OpenAI's chat completions: point clients here instead of
     there. The upstream's key, if it wants one, is read from $RECAP_UPSTREAM_KEY.
@@ -63,7 +83,11 @@ def run(
     """
     allow_host = allow_host or []
     loading = opt.pick(locals(), opt.LOADING)
-    service = opt.pick(locals(), "no_token allow_host gather upstream on_reject reject_text upstream_timeout")
+    service = opt.pick(
+        locals(),
+        "no_token allow_host tokens rate log connections workers memory gather "
+        "upstream on_reject reject_text on_failure upstream_timeout",
+    )
     from recap.models.load import default_policy
     from recap.server.run import serve, service_options
     from recap.server.service import Service
@@ -73,4 +97,4 @@ def run(
     chosen = policy or default_policy(name, graph)
     frozen = None if chosen is None else recap.load_policy(chosen)
     auditor = recap.Auditor(load_model(name, **loading), frozen, recap.load_graph(graph), any_model=any_model)
-    serve(Service(auditor, **options), host, port, notice)
+    serve(Service(auditor, policy_file=policy, **options), host, port, notice)

@@ -76,7 +76,8 @@ class DriftMonitor:
         # Answers about one picture are alike: a whole unit counts as one, here as in calibration.
         fitted = self.policy.ranked_on or self.policy.counts
         alike = max(1.0, fitted.rows / max(1, fitted.units))
-        limit = ks_limit(seen / alike, fitted.rows / alike)
+        # A file that says it was fitted on nothing (they can be edited) tells no limit that anything could exceed.
+        limit = ks_limit(seen / alike, fitted.rows / alike) if fitted.rows > 0 else 1.0
         return Drift(seen, coverage, target, distance, limit, seen >= FEWEST and distance > limit)
 
 

@@ -38,6 +38,15 @@ class Annotation:
         return {"x-recap": self.verdict, "x-recap-reason": in_ascii(self.reason)}
 
 
+def failed(why: str, closed: bool) -> Annotation:
+    """An audit that could not be made: the answer passes, or is rejected where the operator wants that."""
+    return (
+        Annotation("rejected", f"not audited, so rejected: {why}", accepted=False)
+        if closed
+        else Annotation("skipped", why)
+    )
+
+
 PENDING = Annotation("pending", "the verdict is the last event before [DONE]")
 
 
@@ -60,7 +69,7 @@ def with_text(body: bytes, text: str) -> bytes:
     finish = document["choices"][0].get("finish_reason", "stop")
     message = {"role": "assistant", "content": text, "refusal": None}
     document["choices"] = [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}]
-    return json.dumps(document, ensure_ascii=False).encode()
+    return json.dumps(document).encode()  # in ASCII: half of a surrogate pair has no bytes of its own
 
 
 def _piece(stamp: dict[str, Any], kind: str, delta: dict[str, str], finish: str | None = None, **more: Any) -> bytes:

@@ -11,7 +11,8 @@ from typing import Any, cast
 from recap.audit import AuditCase
 from recap.claims import Claim, Graph, NoRelationError
 from recap.errors import RecapError
-from recap.server.images import InputImage, picture_from_text
+from recap.server.bodies import is_intricate
+from recap.server.images import InputImage
 from recap.server.service import Limits
 from recap.server.upstream import DONE, data_of
 
@@ -31,17 +32,20 @@ class NotAuditableError(RecapError):
 class ChatQuestion:
     """The one picture and the question of a request."""
 
-    picture: InputImage
+    picture: str
+    """as it was sent: it is decoded once there is an answer to audit"""
     question: str
     claim: Claim
 
-    def case(self, answer: str) -> AuditCase:
+    def case(self, answer: str, picture: InputImage) -> AuditCase:
         """What is audited, once the answer is known."""
-        return AuditCase(self.picture.image, self.question, self.claim, answer, self.picture.name)
+        return AuditCase(picture.image, self.question, self.claim, answer, picture.name)
 
 
 def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
     """The one picture and the yes/no question of a request. Anything else is a NotAuditableError."""
+    if is_intricate(body, limits):
+        raise NotAuditableError("it has too many parts to be read")
     document = _object(body, "the request")
     if document.get("n") not in (None, 1):
         raise NotAuditableError("it asks for several answers (n)")
@@ -59,7 +63,7 @@ def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
         raise NotAuditableError("it is not of the shape of a chat")
     question = " ".join(texts)
     claim = _spatial(question, graph, limits)
-    return ChatQuestion(_picture(pictures[0].get("image_url"), limits), question, claim)
+    return ChatQuestion(_picture(pictures[0].get("image_url")), question, claim)
 
 
 def yes_or_no(text: str) -> str | None:
@@ -160,14 +164,11 @@ def _parts(content: Any) -> list[dict[str, Any]]:
     return parts
 
 
-def _picture(given: Any, limits: Limits) -> InputImage:
+def _picture(given: Any) -> str:
     url: Any = cast(dict[str, Any], given).get("url") if isinstance(given, dict) else given
     if not isinstance(url, str) or not url[:5].lower() == "data:":
         raise NotAuditableError("its image_url is not a data: URL, and nothing is fetched")
-    try:
-        return picture_from_text(url, limits)
-    except RecapError as error:
-        raise NotAuditableError(str(error)) from None
+    return url
 
 
 def _spatial(question: str, graph: Graph, limits: Limits) -> Claim:

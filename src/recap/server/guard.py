@@ -16,14 +16,41 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from recap.audit import Verdict
 from recap.errors import RecapError
-from recap.server.annotation import PENDING, Annotation, audit_event, error_body, rewritten, with_annotation, with_text
-from recap.server.batching import Batcher, BusyError
+from recap.server.annotation import (
+    PENDING,
+    Annotation,
+    audit_event,
+    error_body,
+    failed,
+    rewritten,
+    with_annotation,
+    with_text,
+)
+from recap.server.batching import Batcher
 from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request, yes_or_no
+from recap.server.images import Pictures
+from recap.server.logs import note
 from recap.server.metrics import Metrics
 from recap.server.schema import EXAMPLES
 from recap.server.service import Service
-from recap.server.upstream import DONE, END, EVENT, Upstream, UpstreamError, data_of, event_of, events, returned_headers
+from recap.server.upstream import (
+    DONE,
+    END,
+    Upstream,
+    UpstreamError,
+    data_of,
+    event_of,
+    events,
+    returned_headers,
+    split_events,
+)
+
+
+class _AuditFailedError(RecapError):
+    """The answer is one to audit, and the audit could not be made."""
+
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 STREAM = "text/event-stream"
@@ -41,8 +68,8 @@ ANYTHING = {
 class Guard:
     """Stands before one upstream."""
 
-    def __init__(self, root: str, service: Service, batcher: Batcher, metrics: Metrics) -> None:
-        self.service, self.batcher, self.metrics = service, batcher, metrics
+    def __init__(self, root: str, service: Service, batcher: Batcher, metrics: Metrics, pictures: Pictures) -> None:
+        self.service, self.batcher, self.metrics, self.pictures = service, batcher, metrics, pictures
         self.upstream = Upstream(root, service)
 
     def add(self, app: FastAPI) -> None:
@@ -90,7 +117,7 @@ class Guard:
             return Response(await self.upstream.whole(answer), answer.status_code, returned_headers(answer))
 
     async def _chat(self, request: Request, body: bytes) -> Response:
-        # A picture takes a while to open; meanwhile the upstream is at work already.
+        # Its picture is decoded when there is an answer to audit: until then only the request's bytes are held.
         reading = asyncio.create_task(asyncio.to_thread(self._read, body))
         try:
             answer = await self.upstream.send(request.scope, CHAT, body)
@@ -142,10 +169,8 @@ class Guard:
 
     async def _held(self, answer: httpx.Response, question: ChatQuestion) -> Response:
         """A stream of which nothing may be seen before the verdict: read to its end, then sent."""
-        held: list[bytes] = EVENT.findall(await self.upstream.whole(answer))
         chat_answer = ChatAnswer()
-        for event in held:
-            chat_answer.read_event(event)
+        held = await asyncio.to_thread(_read_events, await self.upstream.whole(answer), chat_answer)
         annotation = await self._annotation(question, lambda: chat_answer.text)
         if annotation.accepted is False and self.service.on_reject == "replace":
             held = rewritten(held, chat_answer.stamp, self.service.reject_text)
@@ -158,23 +183,49 @@ class Guard:
         """The verdict on what the upstream said, or why there is none."""
         try:
             if isinstance(question, NotAuditableError):
-                raise question
+                raise question  # not a question of the kind that is audited
             answer = yes_or_no(text())
             if answer is None:
                 raise NotAuditableError("the upstream's answer does not begin with yes or no")
-            (verdict,) = await self.batcher.audit([question.case(answer)])
+            verdict = await self._audited(question, answer)
             if isinstance(verdict, RecapError):
-                # Its words may name the model's address.
-                raise NotAuditableError("the audit could not be made")
+                raise _AuditFailedError(str(verdict))
             if verdict.foreign:
                 # |margin| speaks for the auditing model's own answer; for another one it says nothing.
                 raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
             self.metrics.audited(verdict)
             annotation = Annotation.of(verdict)
-        except (NotAuditableError, BusyError) as error:
+        except NotAuditableError as error:
             annotation = Annotation("skipped", str(error))
+        except _AuditFailedError as error:
+            annotation = failed(str(error), self.service.fails_closed)
+        note(guard=annotation.verdict)
+        if self.service.log_questions and isinstance(question, ChatQuestion):
+            note(questions=[question.question])
         self.metrics.guarded.labels(annotation.verdict).inc()
         return annotation
+
+    async def _audited(self, question: ChatQuestion, answer: str) -> Verdict | RecapError:
+        """The verdict, or why it could not be made."""
+        try:
+            # Who asks is the upstream's caller as well; all of them share what the guard may decode.
+            async with self.pictures.opened([question.picture], "the guard") as opened:
+                picture = opened[question.picture]
+                if isinstance(picture, RecapError):
+                    return picture
+                (verdict,) = await self.batcher.audit([question.case(answer, picture)])
+                # Words of the model may name its address.
+                return RecapError("the audit could not be made") if isinstance(verdict, RecapError) else verdict
+        except RecapError as error:
+            return error
+
+
+def _read_events(body: bytes, answer: ChatAnswer) -> list[bytes]:
+    """A stream's events, and what they say."""
+    held = split_events(body)
+    for event in held:
+        answer.read_event(event)
+    return held
 
 
 class GuardedStream(StreamingResponse):

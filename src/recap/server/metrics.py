@@ -12,6 +12,8 @@ from recap.audit import Verdict
 from recap.claims import Graph
 from recap.policy import Policy
 from recap.policy.drift import Drift, DriftMonitor
+from recap.server.bodies import Bodies
+from recap.server.images import Pictures
 
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 SIZES = (1, 2, 4, 8, 16, 32, 64)
@@ -30,7 +32,7 @@ class Metrics:
 
     def __init__(self, policy: Policy | None, graph: Graph) -> None:
         self.registry, self.graph = CollectorRegistry(), graph
-        self.monitor = None if policy is None else DriftMonitor(policy)
+        self.watch(policy)
         self.audits = self._made(
             Counter, "recap_audits", "Audits by verdict, family and witness.", ["verdict", "family", "witness"]
         )
@@ -42,6 +44,10 @@ class Metrics:
         self.batch = self._made(Histogram, "recap_batch_size", "Audits that shared a turn of the model.", buckets=SIZES)
         self.turn = self._made(Histogram, "recap_turn_seconds", "Time of a turn of the model.", buckets=LATENCY)
         self.gauges = [self._made(Gauge, name, about) for name, about in GAUGES.items()]
+
+    def watch(self, policy: Policy | None) -> None:
+        """Compare from now on with this policy's calibration."""
+        self.monitor = None if policy is None else DriftMonitor(policy)
 
     def _made(self, kind: type[M], name: str, about: str, labels: Sequence[str] = (), **options: Any) -> M:
         return kind(name, about, labels, registry=self.registry, **options)
@@ -61,6 +67,16 @@ class Metrics:
     def drift(self) -> Drift | None:
         """Recent audits beside calibration; None where nothing is calibrated."""
         return None if self.monitor is None else self.monitor.state()
+
+    def resources(self, pictures: Pictures, bodies: Bodies) -> None:
+        """Show what is in use of each budget."""
+        for name, about, value in (
+            ("recap_held_pixels", "Pixels of pictures that are being audited.", lambda: pictures.held.used),
+            ("recap_decoding_pixels", "Pixels of pictures that are being decoded.", lambda: pictures.pool.memory.used),
+            ("recap_decoders_lost", "Decoding processes that were ended at a limit.", lambda: pictures.pool.lost),
+            ("recap_body_bytes", "Bytes of requests that are not answered yet.", lambda: bodies.size),
+        ):
+            self._made(Gauge, name, about).set_function(value)
 
     def exposition(self, waiting: int) -> bytes:
         """Everything in Prometheus' text format."""

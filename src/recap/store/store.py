@@ -16,6 +16,8 @@ from recap.probes import Probe, View
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+ROWS = 256
+"""of a picture that are read at a time"""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS margins (key BLOB PRIMARY KEY, margin REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS models (digest TEXT PRIMARY KEY, identity TEXT NOT NULL) WITHOUT ROWID;
@@ -132,8 +134,12 @@ class Store:
 
 def pixels_digest(image: Image) -> str:
     """A name for what is seen: the same pixels in another file, format or mode give the same name."""
-    rgb = image.convert("RGB")
-    return hashlib.sha256(f"{rgb.width}x{rgb.height}:".encode() + rgb.tobytes()).hexdigest()
+    rgb = image if image.mode == "RGB" else image.convert("RGB")
+    digest = hashlib.sha256(f"{rgb.width}x{rgb.height}:".encode())
+    for top in range(0, rgb.height, ROWS):  # some rows at a time: all of them would be a copy of the picture
+        rows = rgb if rgb.height <= ROWS else rgb.crop((0, top, rgb.width, min(top + ROWS, rgb.height)))
+        digest.update(rows.tobytes())
+    return digest.hexdigest()
 
 
 def margin_key(identity: str, pixels: str, probe: Probe) -> bytes:

@@ -32,7 +32,7 @@ def open_image(name: str, size: int | None = None) -> Image:
     """The picture of that name, drawn at the size that models see, or at the given one."""
     dataset, _, number = name.removeprefix(PREFIX).partition("/")
     scenes = _benchmark(dataset, name, "a picture of the embedded world").scenes
-    if not (number.isascii() and number.isdecimal()) or int(number[:9]) >= len(scenes):
+    if not (number.isascii() and number.isdecimal()) or len(number) > 9 or int(number) >= len(scenes):
         raise RecapError(f'"{name}" is not a picture: {PREFIX}{dataset}/0000 to {len(scenes) - 1:04d} are')
     return draw(scenes, int(number), size or MODEL_SIZE)
 

@@ -55,13 +55,17 @@ export async function scenePicture(name) {
 
 /** A verdict. The picture is a file, or the name of a scene that the model is at home in. */
 export async function audit(picture, question, answer) {
-  const asked = { question, ...(answer ? { answer } : {}) };
-  if (typeof picture === "string") {
-    const body = JSON.stringify({ image: picture, ...asked });
-    return (await call("v1/audit", { method: "POST", headers: { "content-type": "application/json" }, body })).json();
-  }
-  const form = new FormData();
-  form.append("image", picture, "picture");
-  for (const [name, value] of Object.entries(asked)) form.append(name, value);
-  return (await call("v1/audit", { method: "POST", body: form })).json();
+  const image = typeof picture === "string" ? picture : await base64(picture);
+  const body = JSON.stringify({ image, question, ...(answer ? { answer } : {}) });
+  return (await call("v1/audit", { method: "POST", headers: { "content-type": "application/json" }, body })).json();
+}
+
+/** A file's bytes as base64: what follows the comma of a data: URL. */
+function base64(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => reject(new Refused(0, "The picture cannot be read."));
+    reader.readAsDataURL(file);
+  });
 }
