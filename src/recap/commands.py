@@ -12,6 +12,7 @@ from typing import Any
 
 from recap.claims import Graph
 from recap.errors import RecapError
+from recap.files import refuse_overwriting
 from recap.policy import Decision, Policy, calibrate_table, load_policy, rank_on, save_policy
 from recap.policy import decide as decide_table
 from recap.policy.policy import FIRST_STAGE
@@ -61,6 +62,8 @@ def calibrate(
     """
     if first is not None and mode != "staged":
         raise RecapError("--first belongs to --mode staged")
+    given = (each for each in (table, target_scores) if not isinstance(each, MarginTable))
+    refuse_overwriting(out, *given)
     rows = as_table(table, graph)
     target = None if target_scores is None else as_table(target_scores, graph)
     first_stage = FIRST_STAGE if first is None else first

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from recap.claims.lexicon import Lexicon, Match, default_lexicon
 from recap.errors import RecapError, quoted
 
+APOSTROPHES = dict.fromkeys(map(ord, "\u2019\u02bc\u2018\u02b9\u00b4\u055a\ua78c\uff07\u2032"), "'")
+"""what keyboards and correction put in place of the one in "isn't\""""
 LONGEST = 400
 """characters: a question about two objects is far shorter, and prompts of pages hold more than one"""
 
@@ -71,7 +73,7 @@ class _Parser:
         """The sentence without its frames and its opening verb, and whether it asked."""
         if len(self.text) > LONGEST:
             raise self.refuse("it is too long to be one question")
-        text = unicodedata.normalize("NFKC", self.text).replace("\u2019", "'")
+        text = unicodedata.normalize("NFKC", self.text).translate(APOSTROPHES)
         body = " ".join(re.sub(r"[\"“”„«»‘`*]", " ", text).split()).strip(" '")
         previous = None
         while body != previous:

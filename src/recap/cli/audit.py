@@ -7,6 +7,7 @@ from typing import Annotated
 import recap
 from recap.cli import options as opt
 from recap.cli.console import load_model, notice, print_json
+from recap.errors import printable
 from recap.schemes import DEFAULT_MODEL, scheme_of
 
 
@@ -75,11 +76,11 @@ def _show(verdict: recap.Verdict) -> None:
     grid = Grid.grid(padding=(0, 2))
     widest = max(abs(probe.margin) for probe in verdict.probes) or 1.0
     for probe in verdict.probes:
-        grid.add_row(probe.role, escape(probe.question), f"{probe.margin:+.2f}", _bar(probe.margin / widest))
+        grid.add_row(probe.role, escape(printable(probe.question)), f"{probe.margin:+.2f}", _bar(probe.margin / widest))
     console = Console(highlight=False)
-    console.print(f'{escape(verdict.question)}  →  "{verdict.answer}"  [bold {colour}]{verdict.word}[/]')
+    console.print(f'{escape(printable(verdict.question))}  →  "{verdict.answer}"  [bold {colour}]{verdict.word}[/]')
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
-    console.print(escape(verdict.reason))
+    console.print(escape(printable(verdict.reason)))
 
 
 def _bar(share: float, width: int = 10) -> str:

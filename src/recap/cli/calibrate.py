@@ -52,9 +52,11 @@ def run(
              recap calibrate calibration.jsonl --target-scores new.jsonl --out policy.json
     """
     options = opt.pick(locals(), "out coverage mode first level any_model")
+    from recap.files import refuse_overwriting
     from recap.policy import labelled_rows, policy_json
     from recap.statistics import accuracy, hallucination_fpr
 
+    refuse_overwriting(out, table, target_scores, graph)
     relations = recap.load_graph(graph)
     rows = recap.read_table(table, relations)
     target = None if target_scores is None else recap.read_table(target_scores, relations)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from recap.errors import printable
 from recap.files import atomic_write
 
 if TYPE_CHECKING:
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 
 def notice(message: str) -> None:
     """Something the user should know, without disturbing what a program reads."""
-    typer.echo(f"recap: {message}", err=True)
+    with contextlib.suppress(OSError):  # a notice is not worth the work, where stderr takes no more
+        typer.echo(f"recap: {printable(message)}", err=True)
 
 
 def name_some(lines: Sequence[str], what: str, most: int = 20) -> None:

@@ -31,8 +31,10 @@ def score(
     \b
     Example: recap score table.jsonl --risk confidence recap-img --out scores.jsonl
     """
+    from recap.files import refuse_overwriting
     from recap.risks import offered
 
+    refuse_overwriting(out, table, calibration, graph)
     rows = recap.read_table(table, graph)
     names = split_names(risk, context.args)
     if names is None:
@@ -65,6 +67,9 @@ def decide(
     \b
     Example: recap decide new.jsonl --policy policy.json --out decisions.jsonl
     """
+    from recap.files import refuse_overwriting
+
+    refuse_overwriting(out, table, policy, graph)
     decisions = list(recap.decide(policy, table, graph=graph, force=force, any_model=any_model))
     write_lines((decision.to_json() for decision in decisions), out)
     accepted = sum(decision.accepted for decision in decisions)
@@ -89,6 +94,11 @@ def convert(
     \b
     Example: recap table convert --pair asked mine.jsonl canonical.jsonl
     """
+    from recap.files import refuse_overwriting
+    from recap.table.io import check_ending
+
+    check_ending(out)
+    refuse_overwriting(out, table, graph)
     rows = recap.read_table(table, graph, pair=pair).rows
     recap.write_table(rows, out)
     typer.echo(f"{len(rows)} rows → {out}")

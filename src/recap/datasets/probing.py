@@ -13,6 +13,7 @@ from typing import Any
 from recap.claims import Graph, default_graph, load_graph
 from recap.datasets import Item, load_dataset
 from recap.errors import RecapError, one_of
+from recap.files import refuse_overwriting
 from recap.images import image_size
 from recap.models import LikelihoodModel
 from recap.models.load import load_model
@@ -23,6 +24,7 @@ from recap.progress import running
 from recap.schemes import scheme_of
 from recap.store import Store
 from recap.table import MarginTable, Row, write_table
+from recap.table.io import check_ending
 
 Progress = Callable[[int, int], None]
 """told how many probes are done, and of how many"""
@@ -112,6 +114,9 @@ def probe(
         raise RecapError("a model that is already loaded cannot be sent to Ray's workers: give its name")
     relations = graph if isinstance(graph, Graph) else load_graph(graph)
     loaded = load_dataset(str(dataset), root, relations)
+    if out is not None:
+        check_ending(out)
+        refuse_overwriting(out, dataset, store)
     if limit is not None and limit < 1:
         raise RecapError(f"limit is {limit}; at least one statement must be probed")
     items = loaded.items[:limit]
@@ -177,6 +182,7 @@ def locate(folder: Path, image: str) -> str:
         return image
     name = Path(image).name
     for place in (folder / image, folder / name, folder / "images" / name):
-        if place.is_file():
-            return str(place)
+        with contextlib.suppress(OSError):  # a name that is too long for any file is told when it is opened
+            if place.is_file():
+                return str(place)
     return str(folder / image)

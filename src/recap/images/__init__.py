@@ -58,7 +58,7 @@ def image_stamp(source: str) -> str | None:
         return scheme.image_stamp(source)
     try:
         found = Path(source).stat()
-    except OSError:
+    except (OSError, ValueError):  # a name that no file can have
         return None
     return f"{Path(source).resolve()} {found.st_size} {found.st_mtime_ns}"
 

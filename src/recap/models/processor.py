@@ -39,7 +39,7 @@ def load_processor(name: str, revision: str | None = None) -> Any:
     kind = getattr(transformers, str(known), None)
     if kind is None:
         raise RecapError(f"{name}: its processor needs torchvision, which is not installed")
-    return image_only(kind).from_pretrained(name, **where)
+    return image_only(kind).from_pretrained(name, trust_remote_code=False, **where)
 
 
 def image_only(kind: Any) -> Any:

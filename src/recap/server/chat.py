@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from recap.audit import AuditCase
 from recap.claims import Claim, Graph, NoRelationError
+from recap.claims.parser import APOSTROPHES
 from recap.errors import RecapError
 from recap.server.bodies import is_intricate
 from recap.server.images import InputImage
@@ -72,7 +73,7 @@ def yes_or_no(text: str) -> str | None:
     >>> yes_or_no("**Yes**, the mug is left of the laptop."), yes_or_no("NO."), yes_or_no("No idea.")
     ('yes', 'no', None)
     """
-    plain = re.sub(r"[*_`\"“”]", "", unicodedata.normalize("NFKC", text[:HEAD])).replace("’", "'")
+    plain = re.sub(r"[*_`\"“”]", "", unicodedata.normalize("NFKC", text[:HEAD])).translate(APOSTROPHES)
     match = re.match(r"\W*(yes|no)(?![\w'/-])(.*)", plain, re.IGNORECASE | re.DOTALL)
     if match is None:
         return None

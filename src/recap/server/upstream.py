@@ -150,7 +150,7 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
 
 def data_of(event: bytes) -> bytes:
     """What an event says; empty for comments."""
-    lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
+    lines = [line[5:].strip() for line in event.strip(b"\r\n").splitlines() if line.startswith(b"data:")]
     return b"\n".join(lines)
 
 

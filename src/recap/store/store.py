@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,8 @@ class Store:
         self._db.close()
 
     def __len__(self) -> int:
-        return int(self._db.execute("SELECT COUNT(*) FROM margins").fetchone()[0])
+        with self._reading():
+            return int(self._db.execute("SELECT COUNT(*) FROM margins").fetchone()[0])
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
         wanted = list(dict.fromkeys(keys))
@@ -82,7 +84,7 @@ class Store:
         for start in range(0, len(wanted), AT_ONCE):
             some = wanted[start : start + AT_ONCE]
             marks = ",".join("?" * len(some))
-            with self._lock:
+            with self._reading():
                 query = f"SELECT key, margin FROM margins WHERE key IN ({marks})"
                 margins.update(self._db.execute(query, some).fetchall())
         return margins
@@ -128,8 +130,17 @@ class Store:
                 raise RecapError(f"{self.path}: cannot write to the store: {error}") from None
 
     def _query(self, query: str, value: str) -> tuple[Any, ...] | None:
-        with self._lock:
+        with self._reading():
             return self._db.execute(query, (value,)).fetchone()
+
+    @contextlib.contextmanager
+    def _reading(self) -> Generator[None]:
+        """One at a time; a damaged page or a table of another shape is told in one line."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise RecapError(f"{self.path}: cannot read the store: {error}; give another file") from None
 
 
 def pixels_digest(image: Image) -> str:

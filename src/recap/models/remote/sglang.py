@@ -16,6 +16,7 @@ from pydantic import AliasPath, Field
 
 from recap.errors import RecapError
 from recap.files import reading
+from recap.models.remote.address import is_loopback
 from recap.models.remote.client import Client
 from recap.models.remote.contract import Backend, ChatPrompt, Query, RefusedError, Reply, ServerInfo, TransientError
 from recap.models.remote.responses import Document, Tokens, lacks_special, logprobs_of
@@ -47,7 +48,8 @@ class Sglang(Backend):
         if info.has_image_understanding is False:
             raise self.client.refusal("the model takes no pictures: serve a vision-language model")
         path = self.template_path or info.tokenizer_path or info.model_path
-        if self.template_path is None and not Path(path).is_dir():
+        # Only a server on this machine may say which folder is read here.
+        if self.template_path is None and not (is_loopback(self.client.address) and Path(path).is_dir()):
             raise self.client.refusal(
                 "SGLang's /generate takes no chat messages, so the template is applied here: "
                 f"give --template with the folder of {path}, or its chat_template.jinja"
@@ -142,6 +144,8 @@ def _render(source: str, tokens: dict[str, str], question: str, with_image: bool
         return environment.from_string(source).render(given, **tokens)
     except jinja2.TemplateError as error:
         raise RecapError(f"the chat template refuses a question: {error}") from None
+    except Exception as error:  # a template is a program, and may fail like any other
+        raise RecapError(f"the chat template fails: {type(error).__name__}: {error}") from None
 
 
 def load_template(place: str) -> Callable[[str, bool], str]:
