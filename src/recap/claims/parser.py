@@ -73,7 +73,7 @@ class _Parser:
         """The sentence without its frames and its opening verb, and whether it asked."""
         if len(self.text) > LONGEST:
             raise self.refuse("it is too long to be one question")
-        text = unicodedata.normalize("NFKC", self.text).translate(APOSTROPHES)
+        text = unicodedata.normalize("NFKC", self.text.translate(APOSTROPHES)).translate(APOSTROPHES)
         body = " ".join(re.sub(r"[\"“”„«»‘`*]", " ", text).split()).strip(" '")
         previous = None
         while body != previous:

@@ -95,6 +95,9 @@ def probe(
     where that is given. `progress` may be a function that is told how many probes are done, and of how many. `loading`
     are the model's options (dtype, device, …). What cannot be read or shown is left out, and named in the result.
     """
+    if out is not None:
+        check_ending(out)
+        refuse_overwriting(out, dataset, store)
     one_of(probes, PROBE_SETS, "a probe set")
     one_of(wrapper, ways("wrappers"), "a wrapper")
     one_of(wording, ("relation", "verbatim"), "a wording")
@@ -114,9 +117,6 @@ def probe(
         raise RecapError("a model that is already loaded cannot be sent to Ray's workers: give its name")
     relations = graph if isinstance(graph, Graph) else load_graph(graph)
     loaded = load_dataset(str(dataset), root, relations)
-    if out is not None:
-        check_ending(out)
-        refuse_overwriting(out, dataset, store)
     if limit is not None and limit < 1:
         raise RecapError(f"limit is {limit}; at least one statement must be probed")
     items = loaded.items[:limit]

@@ -84,7 +84,7 @@ def read_header(data: bytes, most_pixels: int) -> tuple[int, int]:
                 _check_tiles(header)
                 # A photograph with a second one behind it (MPO) shows its first; what else has frames moves.
                 moves = width * height <= most_pixels and header.format != "MPO" and _moves(header)
-    except RecapError:
+    except (RecapError, MemoryError):
         raise
     except Exception:  # decoders raise what they like on hostile files, and none of it is a stranger's business
         *some, last = STRANGERS_FORMATS
@@ -151,7 +151,7 @@ def _opened(source: str | Path | bytes, formats: tuple[str, ...]) -> Generator[I
                 if min(width, height) < SMALLEST_SIDE:
                     raise RecapError(f"{name}: a picture of {width} × {height} pixels shows nothing")
                 yield picture
-    except RecapError:
+    except (RecapError, MemoryError):
         raise
     except (Image.DecompressionBombError, UnidentifiedImageError) as error:
         bomb = isinstance(error, Image.DecompressionBombError)

@@ -62,7 +62,7 @@ class Limits:
     """processes that decode pictures"""
     worker_bytes: int = 768 << 20
     """of each one's address space"""
-    decode_seconds: float = 15.0
+    decode_seconds: float = 30.0
     """by the clock, for one picture; CPU time is limited by its pixels"""
     small_pixels: int = 500_000
     """a picture of up to so many is decoded as soon as it is read"""
