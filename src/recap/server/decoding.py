@@ -8,6 +8,7 @@ import json
 import mmap
 import os
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,12 @@ PICTURES = 1000
 
 
 class LostError(Exception):
-    """The worker exceeded a limit, or was killed."""
+    """The worker exceeded a limit, or ended for a reason of its own."""
+
+    def __init__(self, limit: bool) -> None:
+        super().__init__()
+        self.limit = limit
+        """whether the picture was the reason: another worker would fare no better"""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class Worker:
             _write(self.memory, data)
             self.process.stdin.write(json.dumps(order).encode() + b"\n")
         except OSError:
-            raise LostError from None
+            raise LostError(limit=False) from None
         answer = self._answer(time.monotonic() + self.limits.decode_seconds)
         if "error" in answer:
             raise RecapError(str(answer["error"]))
@@ -87,14 +93,14 @@ class Worker:
             ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, until - time.monotonic()))
             part = os.read(self.process.stdout.fileno(), 1 << 16) if ready else b""
             if not part:
-                raise LostError
+                raise LostError(limit=not ready or self.process.wait() == -signal.SIGPROF)
             line += part
         return json.loads(line)
 
     def _pixels(self, width: int, height: int) -> Image.Image:
         size = width * height * 3
         if width * height > self.limits.pixels or os.fstat(self.memory).st_size != size:
-            raise LostError
+            raise LostError(limit=True)
         with mmap.mmap(self.memory, size, prot=mmap.PROT_READ) as pixels, memoryview(pixels) as view:
             picture = Image.frombytes("RGB", (width, height), view)
         os.ftruncate(self.memory, 0)
@@ -171,7 +177,17 @@ class DecodePool:
                 self._serve()
 
     def _work(self, data: bytes, is_base64: bool, allow: int) -> Image.Image | Size:
-        """In a thread: with an idle worker, or a new one."""
+        """In a thread. A worker that ended for another reason than the picture (a kill, a crash) gets one successor."""
+        try:
+            return self._attempt(data, is_base64, allow)
+        except LostError as error:
+            if not error.limit:
+                with contextlib.suppress(LostError):
+                    return self._attempt(data, is_base64, allow)
+        raise RecapError("image: decoding it takes too much time or memory")
+
+    def _attempt(self, data: bytes, is_base64: bool, allow: int) -> Image.Image | Size:
+        """With an idle worker, or a new one."""
         with self._changing:
             worker = self._workers.pop() if self._workers else Worker(self.limits)
         if worker.process.poll() is not None:
@@ -183,7 +199,7 @@ class DecodePool:
             self._replace(worker)
             if not self.closed:
                 self._workers.append(Worker(self.limits))
-            raise RecapError("image: decoding it takes too much time or memory") from None
+            raise
         except RecapError:
             self._workers.append(worker)
             raise
