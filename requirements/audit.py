@@ -22,7 +22,10 @@ ROOT = Path(__file__).parent.parent
 def stated(root: Path) -> Iterator[tuple[str, str, Version | None]]:
     """Where, which package, and the lowest version that is admitted there; None where any is."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
-    for text in [*project["dependencies"], *(each for some in project["optional-dependencies"].values() for each in some)]:
+    for text in [
+        *project["dependencies"],
+        *(each for some in project["optional-dependencies"].values() for each in some),
+    ]:
         requirement = Requirement(text)
         lowest = [Version(each.version) for each in requirement.specifier if each.operator in (">=", "==", "~=")]
         yield "pyproject.toml", canonicalize_name(requirement.name), max(lowest, default=None)

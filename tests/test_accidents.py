@@ -105,7 +105,9 @@ def test_a_damaged_store_is_one_line(tmp_path: Path) -> None:
         store.get([b"x"])
 
 
-@pytest.mark.parametrize("source", ["{{ 1/0 }}", "{{ messages[7].x.y }}", "{{ 'a' * 5 + 3 }}", "{% for x in 5 %}{% endfor %}"])
+@pytest.mark.parametrize(
+    "source", ["{{ 1/0 }}", "{{ messages[7].x.y }}", "{{ 'a' * 5 + 3 }}", "{% for x in 5 %}{% endfor %}"]
+)
 def test_a_template_that_fails_is_one_line(source: str) -> None:
     with pytest.raises(RecapError, match="the chat template"):
         _render(source, {}, "Is it?", True)
@@ -151,7 +153,13 @@ def test_cells_are_no_formulas(tmp_path: Path) -> None:
     row = dict.fromkeys(SCHEMA) | {"table": "=1+1", "model": "@sum", "data": "-x", "method": "-0.5", "metric": "ok"}
     _write_table(tmp_path / "t", [row])
     found = pl.read_csv(tmp_path / "t.csv", infer_schema=False).row(0, named=True)
-    assert [found[name] for name in ("table", "model", "data", "method", "metric")] == ["'=1+1", "'@sum", "'-x", "-0.5", "ok"]
+    assert [found[name] for name in ("table", "model", "data", "method", "metric")] == [
+        "'=1+1",
+        "'@sum",
+        "'-x",
+        "-0.5",
+        "ok",
+    ]
     assert pl.read_parquet(tmp_path / "t.parquet").row(0, named=True)["table"] == "=1+1"
 
 
@@ -184,7 +192,12 @@ def test_code_in_a_checkpoint_is_never_run(tmp_path: Path) -> None:
     folder.mkdir()
     auto = {"AutoConfig": "evil.Evil", "AutoProcessor": "evil.Evil", "AutoModelForImageTextToText": "evil.Evil"}
     (folder / "evil.py").write_text(f"open({str(mark)!r}, 'w').write('x')\nclass Evil: pass\n")
-    for name, more in (("config.json", {"model_type": "evil"}), ("processor_config.json", {}), ("tokenizer_config.json", {}), ("preprocessor_config.json", {})):
+    for name, more in (
+        ("config.json", {"model_type": "evil"}),
+        ("processor_config.json", {}),
+        ("tokenizer_config.json", {}),
+        ("preprocessor_config.json", {}),
+    ):
         (folder / name).write_text(json.dumps(more | {"auto_map": auto}))
     ran = subprocess.run(
         [sys.executable, "-m", "recap", "audit", "world:whatsup/0001", "Is the crate on the suitcase?", "--model", str(folder)],
@@ -195,7 +208,9 @@ def test_code_in_a_checkpoint_is_never_run(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-@pytest.mark.parametrize(("coding", "right"), [("", True), ("identity", True), ("gzip", True), ("gzip, gzip", False), ("br", False)])
+@pytest.mark.parametrize(
+    ("coding", "right"), [("", True), ("identity", True), ("gzip", True), ("gzip, gzip", False), ("br", False)]
+)
 def test_one_layer_of_compression_is_undone_in_steps(coding: str, right: bool) -> None:
     import gzip
 

@@ -21,7 +21,10 @@ def test_every_option_of_the_service_exists() -> None:
     served = {
         "Dockerfile": re.findall(r'"(--[a-z-]+)"', (DEPLOY / "Dockerfile").read_text().split("ENTRYPOINT")[1]),
         "compose.yaml": re.findall(r"- (--[a-z-]+)=", (DEPLOY / "compose.yaml").read_text()),
-        "recap.service": re.findall(r" (--[a-z-]+)", next(line for line in (DEPLOY / "recap.service").read_text().splitlines() if line.startswith("ExecStart="))),
+        "recap.service": re.findall(
+            r" (--[a-z-]+)",
+            next(line for line in (DEPLOY / "recap.service").read_text().splitlines() if line.startswith("ExecStart=")),
+        ),
     }
     for file, found in served.items():
         assert found, file
@@ -34,7 +37,13 @@ def test_nobody_is_root_and_nothing_is_written() -> None:
     assert re.search(r"^USER 10001", last, re.MULTILINE)
     assert "HEALTHCHECK" in last
     assert "--require-hashes" in docker
-    for line in ("DynamicUser=yes", "ProtectSystem=strict", "NoNewPrivileges=yes", "CapabilityBoundingSet=", "ExecReload=/bin/kill -HUP $MAINPID"):
+    for line in (
+        "DynamicUser=yes",
+        "ProtectSystem=strict",
+        "NoNewPrivileges=yes",
+        "CapabilityBoundingSet=",
+        "ExecReload=/bin/kill -HUP $MAINPID",
+    ):
         assert line in unit.splitlines()
     for copied in re.findall(r"^COPY (?!--from)(.+) \S+$", docker, re.MULTILINE):
         for name in copied.split():

@@ -239,6 +239,10 @@ def special_batch() -> bytes:
 
 ATTACKS: dict[str, tuple[Attack, int]] = {
     "1 batch of 16 flat WebPs, 24 Mpx each": (post("/v1/audit/batch", lambda: costly.audits(*[costly.flat_webp(4898 - n) for n in range(16)])), 12),
+    "1 24 callers, a picture of 24 Mpx each": (
+        post("/v1/audit", lambda: costly.audits(costly.flat_webp(4898))),
+        24,
+    ),
     "2 wide object to /v1/parse": (post("/v1/parse", costly.wide_object), 1),
     "2 nested lists to /v1/audit": (post("/v1/audit", costly.nested_lists), 1),
     "3 JPEG of 2,000 scans": (post("/v1/audit", lambda: costly.audits(costly.many_scans())), 8),

@@ -45,7 +45,11 @@ PACE = 1.0
 MOST_BYTES = 1_500_000_000
 BRIEFEST = 0.05
 """seconds: a p99 below this is compared as if it were this"""
-QUESTIONS = ("Is the crate on the suitcase?", "Is the crate to the left of the suitcase?", "Is the suitcase behind the crate?")
+QUESTIONS = (
+    "Is the crate on the suitcase?",
+    "Is the crate to the left of the suitcase?",
+    "Is the suitcase behind the crate?",
+)
 
 
 # The upstream
@@ -76,7 +80,9 @@ class Handler(BaseHTTPRequestHandler):
     def _send(self, body: bytes, **headers: str) -> None:
         with contextlib.suppress(OSError):
             self.send_response(200)
-            for name, value in ({"Content-Type": "application/json", "Content-Length": str(len(body))} | headers).items():
+            for name, value in (
+                {"Content-Type": "application/json", "Content-Length": str(len(body))} | headers
+            ).items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
@@ -132,8 +138,15 @@ def honest_requests() -> list[Asked]:
         open_image(f"world:whatsup/{n:04d}").save(stream, "PNG")
         image, question = base64.b64encode(stream.getvalue()).decode(), QUESTIONS[n % 3]
         if n % 4 == 3:
-            content = [{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{image}"}}, {"type": "text", "text": question}]
-            found.append(Asked(request("/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": content}]})))
+            content = [
+                {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{image}"}},
+                {"type": "text", "text": question},
+            ]
+            found.append(
+                Asked(
+                    request("/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": content}]})
+                )
+            )
         else:
             found.append(Asked(request("/v1/audit", {"image": image, "question": question})))
     return found
@@ -145,7 +158,11 @@ def essence(status: int, body: bytes) -> Any:
         return status, body[:200].decode(errors="replace")
     told = json.loads(body)
     if "recap" in told:
-        return told["recap"]["verdict"], round(told["recap"]["risk"] or 0.0, 2), told["choices"][0]["message"]["content"]
+        return (
+            told["recap"]["verdict"],
+            round(told["recap"]["risk"] or 0.0, 2),
+            told["choices"][0]["message"]["content"],
+        )
     return told["answer"], told["accepted"], [round(probe["margin"], 2) for probe in told["probes"]]
 
 
@@ -247,7 +264,10 @@ def hostile(port: int, number: int, until: float, texts: list[bytes]) -> None:
     def bodies() -> None:
         held = [door() for _ in range(3)]
         for each in held:
-            each.sendall(b"POST /v1/audit HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20000000\r\n\r\n" + bytes(19_000_000))
+            each.sendall(
+                b"POST /v1/audit HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20000000\r\n\r\n"
+                + bytes(19_000_000)
+            )
         time.sleep(3)
         for each in held:
             each.close()
@@ -329,9 +349,12 @@ def test_honest_requests_are_answered_rightly_and_in_time(tmp_path: Path) -> Non
     assert frozen is not None
     save_policy(frozen, policy)
     requests = honest_requests()
-    with upstream() as root, serving_on_a_full_disk(
-        "--model", "world:aligned", "--policy", policy, "--upstream", root, "--log", "json"
-    ) as server:
+    with (
+        upstream() as root,
+        serving_on_a_full_disk(
+            "--model", "world:aligned", "--policy", policy, "--upstream", root, "--log", "json"
+        ) as server,
+    ):
         press(server, requests, 3)
         calm = press(server, requests, CALM)
         assert not calm.wrong, calm.wrong[:5]
@@ -341,9 +364,14 @@ def test_honest_requests_are_answered_rightly_and_in_time(tmp_path: Path) -> Non
             while not stop.wait(0.2):
                 peak[0] = max(peak[0], resident(server.process.pid))
 
-        code = f"from tests.server.test_chaos import hostile_main; hostile_main({server.url.rpartition(':')[2]}, {until})"
+        code = (
+            f"from tests.server.test_chaos import hostile_main; hostile_main({server.url.rpartition(':')[2]}, {until})"
+        )
         attackers = subprocess.Popen([sys.executable, "-c", code])
-        helpers = [threading.Thread(target=watch), threading.Thread(target=accidents, args=(server, policy, stop, done))]
+        helpers = [
+            threading.Thread(target=watch),
+            threading.Thread(target=accidents, args=(server, policy, stop, done)),
+        ]
         for each in helpers:
             each.start()
         try:

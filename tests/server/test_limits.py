@@ -50,7 +50,10 @@ def test_pictures_of_one_request_are_refused_before_they_are_decoded(client: Tes
     pictures = [costly.flat_webp(4000 - n) for n in range(4)]
     start = time.monotonic()
     told = client.post("/v1/audit/batch", content=costly.audits(*pictures), headers=JSON)
-    assert (told.status_code, told.json()["error"]) == (400, "image: the pictures of one request may have 30 million pixels together")
+    assert (told.status_code, told.json()["error"]) == (
+        400,
+        "image: the pictures of one request may have 30 million pixels together",
+    )
     assert time.monotonic() - start < 5
 
 
@@ -229,7 +232,9 @@ def test_ready_means_that_turns_workers_and_upstream_are_there(auditor: Auditor)
     app = create_app(Service(auditor, limits=Limits(turn_seconds=0.05)))
     with TestClient(app) as client:
         assert client.get("/readyz").status_code == 200
-        batcher = next(each for each in gc.get_objects() if isinstance(each, Batcher) and each.limits.turn_seconds == 0.05)
+        batcher = next(
+            each for each in gc.get_objects() if isinstance(each, Batcher) and each.limits.turn_seconds == 0.05
+        )
         batcher.turn_began = time.perf_counter() - 1
         assert (client.get("/readyz").status_code, client.get("/readyz").text) == (503, "the model does not answer\n")
         batcher.turn_began = None
@@ -239,7 +244,10 @@ def test_ready_means_that_turns_workers_and_upstream_are_there(auditor: Auditor)
         told = client.post("/v1/audit", content=costly.audits(costly.flat_webp(64)), headers=JSON)
         assert told.status_code == 200
     with TestClient(create_app(Service(auditor, upstream="http://127.0.0.1:9"))) as client:
-        assert (client.get("/readyz").status_code, client.get("/readyz").text) == (503, "the upstream does not answer\n")
+        assert (client.get("/readyz").status_code, client.get("/readyz").text) == (
+            503,
+            "the upstream does not answer\n",
+        )
 
 
 # Workers
@@ -333,7 +341,9 @@ def test_heavy_clients_leave_a_worker_to_the_others() -> None:
 # The guard
 
 
-def test_a_guard_holds_no_pixels_while_its_upstream_works(guard: Start, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guard_holds_no_pixels_while_its_upstream_works(
+    guard: Start, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = list[int]()
     made = list[Pictures]()
     init = Pictures.__init__
@@ -369,13 +379,24 @@ def test_what_an_upstream_compresses_is_bounded(guard: Start, url: str) -> None:
     assert (post(address, body(url)).status_code, "more than" in post(address, body(url)).text) == (502, True)
 
 
+def test_a_token_with_a_name_is_not_the_upstreams_business(guard: Start, url: str) -> None:
+    address, behind = guard(Upstream(lambda _: "Yes."), tokens={"alice": "a-token-for-alice-1"})
+    found = post(address, body(url), authorization="Bearer a-token-for-alice-1")
+    assert found.status_code == 200
+    assert "authorization" not in behind.last.headers
+
+
 def test_odd_answers_of_an_upstream_end_in_an_answer(guard: Start, url: str) -> None:
     half = b'{"id": "\\ud800", "choices": [{"index": 0, "message": {"content": "No, \\ud83d"}, "finish_reason": "\\udfff"}]}'
     address, _ = guard(Upstream(raw=(200, "application/json", half)), on_reject="replace")
     assert post(address, body(url)).status_code == 200
     address, _ = guard(Upstream(raw=(799, "application/json", b"{}")))
     assert post(address, body(url)).status_code == 502
-    events = b"\n\n" * (1 << 20) + b'data: {"choices": [{"index": 0, "delta": {"content": "Yes."}}]}\n\n' + b"data: [DONE]\n\n"
+    events = (
+        b"\n\n" * (1 << 20)
+        + b'data: {"choices": [{"index": 0, "delta": {"content": "Yes."}}]}\n\n'
+        + b"data: [DONE]\n\n"
+    )
     for on_reject in ("annotate", "replace"):
         address, _ = guard(Upstream(raw=(200, "text/event-stream", events)), on_reject=on_reject)
         start = time.process_time()
@@ -415,4 +436,6 @@ def test_pictures_are_decoded_for_many_at_once(auditor: Auditor) -> None:
             thread.join()
         for n, scene in enumerate(scenes):
             alone = client.post("/v1/audit", json={"image": scene, "question": QUESTION}).json()
-            assert found[n]["probes"] == [each | {"margin": pytest.approx(each["margin"], abs=1e-3)} for each in alone["probes"]]
+            assert found[n]["probes"] == [
+                each | {"margin": pytest.approx(each["margin"], abs=1e-3)} for each in alone["probes"]
+            ]

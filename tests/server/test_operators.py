@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import logging
@@ -38,7 +39,11 @@ def test_tokens_have_names_and_are_trimmed(tmp_path: Path, monkeypatch: pytest.M
     file = tmp_path / "tokens"
     file.write_text(f"# who may call\nalice {ALICE}\n\nbob\t{BOB}  # on loan\n")
     assert read_tokens(file) == {"alice": ALICE, "bob": BOB}
-    assert (name_of(BOB, read_tokens(file)), name_of(BOB + "x", read_tokens(file)), name_of("", {})) == ("bob", None, None)
+    assert (name_of(BOB, read_tokens(file)), name_of(BOB + "x", read_tokens(file)), name_of("", {})) == (
+        "bob",
+        None,
+        None,
+    )
     monkeypatch.setenv("RECAP_TOKEN", f"  {ALICE}\n")
     assert token_in_environment() == ALICE
     monkeypatch.setenv("RECAP_TOKEN", "two words are no token")
@@ -63,6 +68,7 @@ def test_tokens_have_names_and_are_trimmed(tmp_path: Path, monkeypatch: pytest.M
 def test_each_token_opens_and_is_counted_by_itself(auditor: Auditor) -> None:
     service = Service(auditor, tokens={"alice": ALICE}, token=BOB, rate=1.5)
     with TestClient(create_app(service)) as client:
+
         def ask(token: str) -> httpx.Response:
             return client.post("/v1/parse", json={"text": QUESTION}, headers={"authorization": f"Bearer  {token} "})
 
@@ -84,7 +90,9 @@ def test_rates_come_back_with_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Rates(None).seconds_to_wait("a") == 0
 
 
-def lines(service: Service, monkeypatch: pytest.MonkeyPatch, **headers: str) -> tuple[list[dict[str, object]], httpx.Response]:
+def lines(
+    service: Service, monkeypatch: pytest.MonkeyPatch, **headers: str
+) -> tuple[list[dict[str, object]], httpx.Response]:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     logs.set_up(as_json=True)
@@ -104,7 +112,9 @@ def test_a_line_per_request_without_what_was_asked(auditor: Auditor, monkeypatch
     assert (line["path"], line["status"], line["client"]) == ("/v1/audit", 200, "testclient")
     assert line["verdicts"] in (["accepted"], ["rejected"])
     assert "crate" not in json.dumps(found)
-    found, told = lines(Service(auditor, log_requests=True, log_questions=True), monkeypatch, **{"x-request-id": "bad id\t"})
+    found, told = lines(
+        Service(auditor, log_requests=True, log_questions=True), monkeypatch, **{"x-request-id": "bad id\t"}
+    )
     assert found[-1]["questions"] == [QUESTION]
     assert len(told.headers["x-request-id"]) == 32
     assert lines(Service(auditor), monkeypatch)[0] == []
@@ -121,10 +131,8 @@ def test_a_full_disk_costs_lines_and_nothing_else(auditor: Auditor, monkeypatch:
         finally:
             monkeypatch.undo()
             logging.getLogger("recap.server").handlers = []
-            try:
+            with contextlib.suppress(OSError):
                 full.close()
-            except OSError:
-                pass
 
 
 def test_a_policy_is_read_again_if_it_fits_and_kept_if_not(auditor: Auditor, tmp_path: Path) -> None:

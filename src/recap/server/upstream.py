@@ -75,7 +75,7 @@ class Upstream:
         kept = {name: headers[name] for name in SENT if name in headers}
         if self.service.upstream_key is not None:
             kept["authorization"] = b"Bearer " + self.service.upstream_key.encode()
-        elif self.service.token is None and "authorization" in headers:
+        elif not self.service.all_tokens and "authorization" in headers:
             kept["authorization"] = headers["authorization"]
         return [(name.encode(), value) for name, value in kept.items()]
 
