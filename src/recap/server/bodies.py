@@ -22,7 +22,7 @@ WITH_PICTURES = ("/v1/audit", "/v1/audit/batch", "/v1/chat/completions")
 """routes whose bodies may hold pictures; other bodies are a few words"""
 CHAT = "/v1/chat/completions"
 NO_STRUCTURE = bytes(set(range(256)) - set(b'[]{},:"'))
-SHARE = 0.5
+SHARE = 0.75
 """of all bodies' bytes that one client may hold"""
 LARGE = 64 << 10
 """bytes: a longer document is read in a thread"""

@@ -29,6 +29,7 @@ from recap.server.annotation import (
     with_text,
 )
 from recap.server.batching import Batcher
+from recap.server.bodies import is_intricate
 from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request, yes_or_no
 from recap.server.images import Pictures
 from recap.server.logs import note
@@ -144,10 +145,20 @@ class Guard:
         except Exception:  # whatever it is that cannot be read here, the upstream may read it
             return NotAuditableError("the request could not be read")
 
+    def _answer(self, body: bytes) -> str | NotAuditableError:
+        """The text of an answer; in a thread, since it may be long."""
+        try:
+            if is_intricate(body, self.service.limits):
+                return NotAuditableError("the upstream's answer has too many parts to be read")
+            return read_answer(body)
+        except NotAuditableError as error:
+            return error
+
     async def _whole(self, answer: httpx.Response, question: ChatQuestion | NotAuditableError) -> Response:
         """An answer in one piece."""
         body = await self.upstream.whole(answer)
-        annotation = await self._annotation(question, lambda: read_answer(body))
+        text = await asyncio.to_thread(self._answer, body) if isinstance(question, ChatQuestion) else ""
+        annotation = await self._annotation(question, lambda: _or_raise(text))
         if annotation.accepted is False and self.service.on_reject == "replace":
             body = with_text(body, self.service.reject_text)
         if annotation.verdict != "skipped":
@@ -218,6 +229,12 @@ class Guard:
                 return RecapError("the audit could not be made") if isinstance(verdict, RecapError) else verdict
         except RecapError as error:
             return error
+
+
+def _or_raise(text: str | NotAuditableError) -> str:
+    if isinstance(text, NotAuditableError):
+        raise text
+    return text
 
 
 def _read_events(body: bytes, answer: ChatAnswer) -> list[bytes]:
