@@ -174,7 +174,7 @@ class Auditor:
         def size(name: str | None, questions: int) -> int:
             return self.model.size(None if name is None else _size(pictures[name]), questions)
 
-        job = plan_job(items, "img", size, self.model.tokens, self.graph)
+        job = plan_job(items, "img", size, self.model.tokens, self.graph, padded=self.model.padded)
         ran = run_job(job, self.model, self.store, lambda name: _open(pictures[name]))
         for why in ran.failed.values():
             raise RecapError(why)

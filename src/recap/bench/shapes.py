@@ -30,15 +30,15 @@ class Shape:
     """frames × height × width in patches, for models that are told"""
 
 
-def build(shape: Shape, device: torch.device, dtype: torch.dtype) -> Any:
-    """The model of this shape with random weights, made on the device itself."""
+def random_weights(config: Any, device: torch.device, dtype: torch.dtype) -> Any:
+    """A model with random weights, made on the device itself."""
     from transformers import AutoModelForImageTextToText
 
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
         with torch.device(device):
-            model = AutoModelForImageTextToText.from_config(shape.config(), attn_implementation="sdpa")
+            model = AutoModelForImageTextToText.from_config(config, attn_implementation="sdpa")
     finally:
         torch.set_default_dtype(before)
     # Initialisers leave some tensors empty; NaN or denormals would slow arithmetic and hide mistakes.

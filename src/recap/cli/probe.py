@@ -29,7 +29,7 @@ def run(
     store: opt.StoreFile = None,
     limit: Annotated[int | None, opt.option("N", "Only the first N statements.")] = None,
     plain: opt.Plain = False,
-    compiled: opt.Compiled = False,
+    compiled: opt.Compiled = None,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
     max_pixels: opt.MaxPixels = None,

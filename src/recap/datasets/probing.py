@@ -151,7 +151,7 @@ def probe_items(
         return engine.size(None if image is None else image_size(image), questions)
 
     find = partial(locate, folder or Path())
-    job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find)
+    job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find, engine.padded)
     ran = engine.run(job, store, lambda done: progress(done, job.probes))
     rows = rows_of(job, ran, str(engine.identity), relations)
     return Probing(rows, ran, relations, source, wording=wording)

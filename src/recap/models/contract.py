@@ -92,12 +92,26 @@ class LikelihoodModel(Protocol):
         ...
 
     @property
+    def padded(self) -> bool:
+        """Whether requests are padded to the longest of their batch: it then takes as much as if all were so long."""
+        ...
+
+    @property
+    def preparing(self) -> int:
+        """How many batches may be prepared at once, beside one that has its turn."""
+        ...
+
+    @property
     def forwards(self) -> int:
         """Forwards run, or requests sent, so far."""
         ...
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """About how many tokens so many questions take, from the picture's width and height alone."""
+        ...
+
+    def expect(self, tokens: int) -> None:
+        """Told about how many tokens of work are coming, before any of it: the model may get ready for a long job."""
         ...
 
     def prepare(self, requests: Sequence[Request]) -> Any:

@@ -88,12 +88,12 @@ class PackedAttention:
             ends[start : start + len(tree)] = tree.subtree_ends() + start
         return Packed(tokens, ends, tuple(int(start) for start in starts[:-1]))
 
-    def mask(self, ends: NDArray[np.int32]) -> BlockMask:
-        """Who sees whom in a packed row."""
+    def mask(self, ends: torch.Tensor) -> BlockMask:
+        """Who sees whom in a packed row, from each token's end, (T,)."""
         length = len(ends)
         if length > len(self._ends):
             self._ends = torch.zeros(length, dtype=torch.int32, device=self.device)
-        self._ends[:length].copy_(torch.from_numpy(ends), non_blocking=True)
+        self._ends[:length].copy_(ends)
         make = _compiled(create_block_mask) if self.device.type == "cuda" else create_block_mask
         return make(self._sees, 1, 1, length, length, device=self.device.type)
 

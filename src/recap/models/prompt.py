@@ -89,25 +89,28 @@ class Prompter:
 
     def tokens(self, text: str) -> list[int]:
         """Token ids of a whole prompt; the template brings its own special tokens if it has any."""
+        return self.tokens_of([text])[0]
+
+    def tokens_of(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of several prompts, in one call."""
         special = not self._template_has_bos()
-        return list(self.tokenizer(text, add_special_tokens=special)["input_ids"])
+        return [list(ids) for ids in self.tokenizer(list(texts), add_special_tokens=special)["input_ids"]]
 
     def together(self, requests: Sequence[Request]) -> Prompted:
         """Prompts of several requests, which all have an image or all have none. Each image is processed once."""
-        if requests[0].image is None:
-            plain = [[self.tokens(self.prompt(q, False)) for q in request.questions] for request in requests]
-            return Prompted(plain, {})
+        shown = requests[0].image is not None
+        prompts = [self.prompt(question, shown) for request in requests for question in request.questions]
+        tokens = iter(self.tokens_of(prompts))
+        bare = [[next(tokens) for _ in request.questions] for request in requests]
+        if not shown:
+            return Prompted(bare, {})
         images = [self.pictures.shown(request.image) for request in requests if request.image is not None]
-        firsts = [self.prompt(request.questions[0], True) for request in requests]
-        encoded = self.encode(firsts, images)
+        encoded = self.encode([self.prompt(request.questions[0], True) for request in requests], images)
         ids, kept = encoded.pop("input_ids"), encoded.pop("attention_mask")
-        sequences: list[list[list[int]]] = []
-        for row, request in enumerate(requests):
-            whole = ids[row][kept[row].bool()].tolist()
-            sequences.append(self._others(whole, firsts[row], request))
+        wholes = [ids[row][kept[row].bool()].tolist() for row in range(len(requests))]
         for name in ("token_type_ids", "mm_token_type_ids"):
             encoded.pop(name, None)
-        return Prompted(sequences, encoded)
+        return Prompted([self._expanded(*each) for each in zip(wholes, bare, strict=True)], encoded)
 
     def encode(self, prompts: Sequence[str], images: Sequence[Image]) -> dict[str, Any]:
         """What the processor makes of prompts with one image each (as `pictures` shows them), padded to a batch."""
@@ -126,19 +129,18 @@ class Prompter:
             raise RecapError(f"{self.name}: the processor drops the image, so nothing would be seen")
         return found
 
-    def _others(self, whole: list[int], first: str, request: Request) -> list[list[int]]:
-        """Every question's ids, from the first one's: a processor only widens the image's place in the prompt.
+    def _expanded(self, whole: list[int], bare: Sequence[list[int]]) -> list[list[int]]:
+        """Every question's ids, from the first one's whole: a processor only widens the image's place in the prompt.
 
-        What stands for the image in the unexpanded prompt is found by comparing it with the expanded one.
+        What stands for the image in the unexpanded prompts (`bare`) is found by comparing the first with its whole.
         """
-        bare = self.tokens(first)
-        before = common_length(bare, whole)
-        after = common_length(bare[before:][::-1], whole[before:][::-1])
-        place, wide = bare[before : len(bare) - after], whole[before : len(whole) - after]
+        first = bare[0]
+        before = common_length(first, whole)
+        after = common_length(first[before:][::-1], whole[before:][::-1])
+        place, wide = first[before : len(first) - after], whole[before : len(whole) - after]
         found = [whole]
-        for question in request.questions[1:]:
-            ids = self.tokens(self.prompt(question, True))
-            if ids[:before] != bare[:before] or ids[before : before + len(place)] != place:
+        for ids in bare[1:]:
+            if ids[:before] != first[:before] or ids[before : before + len(place)] != place:
                 raise RecapError(f"{self.name}: the prompt around the image changes with the question")
             found.append(ids[:before] + wide + ids[before + len(place) :])
         return found

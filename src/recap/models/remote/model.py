@@ -48,6 +48,7 @@ class RemoteModel:
         self, portal: BlockingPortal, stack: contextlib.ExitStack, handshake: Handshake, first: HandshakeResult
     ) -> None:
         self.answers, self.first, self.tokens = handshake.answers, first, BATCH
+        self.padded, self.preparing = False, 1
         self._portal, self._handshake, self._backend = portal, handshake, handshake.backend
         self._client = self._backend.client
         self.way = f"served by {self._backend.kind} {first.info.version}"
@@ -117,6 +118,9 @@ class RemoteModel:
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         pixels = 0 if image is None else image[0] * image[1]
         return questions * len(self.answers.steps) + PER_MEGAPIXEL * pixels // 1_000_000
+
+    def expect(self, tokens: int) -> None:
+        """A server gets ready by itself."""
 
     def prepare(self, requests: Sequence[Request]) -> list[EncodedImage | None]:
         """Pictures as they are sent, each encoded once, while another batch is under way."""

@@ -66,6 +66,7 @@ class RayEngine:
         self._worker = info.identity
         # The model as the first worker loaded it: another machine may have other libraries than this one.
         self.identity, self.way, self.tokens = info.identity.model, info.way, info.tokens
+        self.padded = info.padded
         if info.stderr:
             say(info.stderr)
 

@@ -45,6 +45,7 @@ class WorkerInfo:
     identity: WorkerIdentity
     way: str
     tokens: int
+    padded: bool
     stderr: str
     """what loading the model wrote there"""
 
@@ -79,7 +80,7 @@ class Worker:
             with contextlib.redirect_stderr(stderr):
                 model = self._model = load()
             identity = WorkerIdentity(model.identity, recap.__version__)
-            self._info = WorkerInfo(identity, model.way, model.tokens, stderr.getvalue())
+            self._info = WorkerInfo(identity, model.way, model.tokens, model.padded, stderr.getvalue())
         except Exception as error:  # returned to the first caller: raised here, the cluster would only try again
             self._info = self._failed(error)
 
