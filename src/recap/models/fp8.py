@@ -36,13 +36,14 @@ class Fp8Linear(nn.Module):
         weight: Any = self.values
         weight_scale: Any = self.scale
         if inputs.is_cuda:
-            product = torch._scaled_mm(  # pyright: ignore[reportPrivateUsage]
-                tokens, weight.t(), scale_a=scale, scale_b=weight_scale.t(), out_dtype=inputs.dtype, use_fast_accum=True
-            )
+            scales = {"scale_a": scale, "scale_b": weight_scale.t()}
+            multiply: Any = torch._scaled_mm  # pyright: ignore[reportPrivateImportUsage]
+            product: torch.Tensor = multiply(tokens, weight.t(), out_dtype=inputs.dtype, use_fast_accum=True, **scales)
         else:
             product = ((tokens.float() @ weight.float().t()) * scale * weight_scale.t()).to(inputs.dtype)
         product = product.unflatten(0, inputs.shape[:-1])
-        return product if self.bias is None else product + self.bias
+        bias: torch.Tensor | None = self.bias
+        return product if bias is None else product + bias
 
 
 def _quantised(rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:

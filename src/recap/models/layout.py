@@ -39,6 +39,8 @@ class TreeBatch:
     sight: torch.Tensor
     """packed: per token the index behind its last descendant, (T,); padded: who sees whom, (rows, 1, T, T)"""
     vision: dict[str, Any]
+    longest: int = 0
+    """patches of the largest picture, where the processor tells"""
     copied: torch.cuda.Event | None = None
     """set where the tensors lie on the GPU already, once this has happened"""
 
@@ -77,7 +79,9 @@ class Layout:
                 placed[:, number, : each.shape[1]] = each
         read = [start + end for start, tree in zip(starts, trees, strict=True) for end in tree.ends]
         placed = placed if len(placed) > 1 else placed[0]
-        return self.place(TreeBatch(trees, starts, torch.tensor(read), ids, placed, sight, prompted.vision))
+        grid = prompted.vision.get("image_grid_thw")
+        longest = 0 if grid is None else int((grid[:, 1] * grid[:, 2]).max())
+        return self.place(TreeBatch(trees, starts, torch.tensor(read), ids, placed, sight, prompted.vision, longest))
 
     def place(self, batch: TreeBatch) -> TreeBatch:
         """On the model's device, floating tensors in its dtype. On a GPU the copy runs beside what that is doing."""

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -166,7 +167,8 @@ class Scorer:
             for tensor in batch.tensors:  # made in another stream: its memory must outlive this forward
                 tensor.record_stream(now)
         mask = self._mask(batch.sight) if self.packed is None else self.packed.mask(batch.sight)
-        with self.rows_read.only(read):
+        showing = nullcontext() if self.packed is None else self.packed.showing(batch.longest)
+        with self.rows_read.only(read), showing:
             hidden = self.body(
                 input_ids=batch.ids, attention_mask=mask, position_ids=batch.positions, use_cache=False, **batch.vision
             ).last_hidden_state

@@ -93,5 +93,5 @@ def build_tree(sequences: Sequence[Sequence[int]]) -> Tree:
 def common_length(one: Sequence[int], other: Sequence[int]) -> int:
     """How many tokens two sequences share at the beginning."""
     shortest = min(len(one), len(other))
-    differs = np.flatnonzero(np.asarray(one[:shortest]) != np.asarray(other[:shortest])) if shortest else ()
+    differs = np.flatnonzero(np.asarray(one[:shortest]) != np.asarray(other[:shortest]))
     return int(differs[0]) if len(differs) else shortest
