@@ -39,7 +39,7 @@ class Fp8Linear(nn.Module):
         weight_scale: Any = self.scale
         if inputs.is_cuda:
             scales = {"scale_a": scale, "scale_b": weight_scale.t()}
-            multiply: Any = torch._scaled_mm  # pyright: ignore[reportPrivateImportUsage]
+            multiply: Any = torch._scaled_mm  # pyright: ignore[reportPrivateUsage, reportPrivateImportUsage]
             product = multiply(tokens, weight.t(), out_dtype=inputs.dtype, use_fast_accum=True, **scales)
         else:
             product = ((tokens.float() @ weight.float().t()) * scale * weight_scale.t()).to(inputs.dtype)
