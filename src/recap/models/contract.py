@@ -6,14 +6,27 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from recap.errors import RecapError, one_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 ANSWERS = (" yes", " no")
 """The two continuations, with one leading space as delimiter."""
+ANSWER_MODES = ("continuation", "spellings")
+
+
+def sums_spellings(answers: str) -> bool:
+    """Whether this way to score answers counts every spelling of them."""
+    one_of(answers, ANSWER_MODES, "a way to score answers")
+    return answers == "spellings"
+
+
+class UnansweredError(RecapError):
+    """One question about one picture that a model cannot answer, though it may answer all others."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +35,8 @@ class Request:
 
     image: Image | None
     questions: tuple[str, ...]
+    name: str | None = field(default=None, compare=False)
+    """what the picture is called, for messages"""
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,13 @@ import transformers
 from PIL import Image
 from torch import nn
 
-from recap.errors import RecapError
-from recap.models.checkpoint import checkpoint_folder, content_digest, load_weights
-from recap.models.contract import ANSWERS, Identity, Request
+from recap.errors import RecapError, one_of, quoted
+from recap.models.checkpoint import checkpoint_folder, content_digest, find_checkpoint, load_weights, quiet_loading
+from recap.models.contract import ANSWERS, Identity, Request, UnansweredError, sums_spellings
 from recap.models.processor import MOST_PIXELS, load_processor
 from recap.models.prompt import Prompted, Prompter
 from recap.models.scoring import Scorer
 
-ANSWER_MODES = ("continuation", "spellings")
 DTYPES = ("float32", "float16", "bfloat16")
 TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
 """token budgets of one forward: enough to fill the machine, found on an H200 and on two cores"""
@@ -50,8 +49,7 @@ class LocalModel:
         pad: bool = False,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
-        words = ANSWERS if isinstance(answers, str) else answers
-        spellings = answer_mode(answers) if isinstance(answers, str) else False
+        words, spellings = (ANSWERS, sums_spellings(answers)) if isinstance(answers, str) else (answers, False)
         self.prompter = Prompter(processor, name, words, spellings=spellings, most_pixels=most_pixels, pad=pad)
         if self.prompter.closing:
             say(f"{name} opens a thought before it answers: it is closed at once, empty")
@@ -95,12 +93,15 @@ class LocalModel:
             place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         except RuntimeError:
             raise RecapError(f'"{device}" is not a device (cpu, cuda, cuda:1, …)') from None
-        _check_dtype(dtype)
-        answer_mode(answers)
+        if dtype is not None:
+            one_of(dtype, DTYPES, "a dtype")
+        sums_spellings(answers)
         shown = called or display_name(name)
+        found = find_checkpoint(name, shown, revision)
         try:
-            processor = load_processor(name, revision)
-            model: Any = load_weights(name, shown, dtype, attention or "sdpa", revision).to(place)
+            with quiet_loading():
+                processor = load_processor(found, revision)
+                model: Any = load_weights(found, shown, dtype, attention or "sdpa", revision).to(place)
         except RecapError:
             raise
         except Exception as error:
@@ -172,15 +173,19 @@ class LocalModel:
             return self._margins(requests, prepared)
 
     def _margins(self, requests: Sequence[Request], prepared: Prompted | None = None) -> list[list[float]]:
-        if self.way == "plain":
-            self._forwards += 2 * sum(len(request.questions) for request in requests)
-            return [self.scorer.plain(request) for request in requests]
         try:
+            if self.way == "plain":
+                self._forwards += 2 * sum(len(request.questions) for request in requests)
+                return [self.scorer.plain(request) for request in requests]
             self._forwards += 1
             return self.scorer.tree(prepared or self.prompter.together(requests))
-        except (torch.OutOfMemoryError, MemoryError):
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
             if len(requests) == 1 and len(requests[0].questions) == 1:
-                raise RecapError(f"{self._name}: out of memory on a single question") from None
+                asked = quoted(requests[0].questions[0])
+                advice = "" if requests[0].image is None else "; --max-pixels makes pictures smaller"
+                raise UnansweredError(f"{self._name}: out of memory on {asked} alone{advice}") from None
         torch.cuda.empty_cache()
         if len(requests) > 1:
             half = len(requests) // 2
@@ -239,16 +244,10 @@ def display_name(name: str) -> str:
     return folder.resolve().name if folder.is_dir() else name
 
 
-def answer_mode(answers: str) -> bool:
-    """Whether every spelling of the answers counts."""
-    if answers not in ANSWER_MODES:
-        raise RecapError(f'"{answers}" is not a way to score answers ({", ".join(ANSWER_MODES)})')
-    return answers == "spellings"
-
-
-def _check_dtype(name: str | None) -> None:
-    if name not in (None, *DTYPES):
-        raise RecapError(f'"{name}" is not a dtype ({", ".join(DTYPES)})')
+def _is_out_of_memory(error: Exception) -> bool:
+    """On a GPU torch has an error of its own for it; the CPU's allocator and cuBLAS say it in words."""
+    said = ("can't allocate memory", "not enough memory", "ALLOC_FAILED")
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(words in str(error) for words in said)
 
 
 def repeated_layers(model: Any, at_least: int = 4) -> list[nn.ModuleList]:

@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from recap.errors import RecapError, did_you_mean
+from recap.errors import RecapError, did_you_mean, quoted
 from recap.models.contract import ANSWERS, Identity, Request
 from recap.models.remote.address import api_key, parse_address
 from recap.models.remote.client import Client, ClientOptions
-from recap.models.remote.contract import SAMPLE, Backend, EncodedImage, Query, RefusedError, Reply
+from recap.models.remote.contract import SAMPLE, Backend, EncodedImage, NoAnswerError, Query, RefusedError, Reply
 from recap.models.remote.handshake import Handshake, HandshakeResult, encode, resolve_answers
 from recap.models.remote.llamacpp import LlamaCpp
 from recap.models.remote.sglang import Sglang
@@ -136,23 +136,30 @@ class RemoteModel:
             await self._handshake.repeat(self.first)
         connections = self._client.connections
         margins = await _gather(
-            self._image_margins(image, request.questions) for request, image in zip(requests, images, strict=True)
+            self._image_margins(request, image) for request, image in zip(requests, images, strict=True)
         )
         if self._client.connections != connections:
             # Whoever answered on a new connection may be another: nothing is handed on before that is known.
             await self._handshake.repeat(self.first)
         return margins
 
-    async def _image_margins(self, image: EncodedImage | None, questions: Sequence[str]) -> list[float]:
+    async def _image_margins(self, request: Request, image: EncodedImage | None) -> list[float]:
         """Questions about one picture: the first brings it, the others find it and its tokens in the server's cache."""
         if image is None:
-            return await _gather(self._margin(question, None) for question in questions)
-        first = await self._margin(questions[0], image)
-        return [first, *await _gather(self._margin(question, image, self._by_name) for question in questions[1:])]
+            return await _gather(self._margin(question, request, None) for question in request.questions)
+        first = await self._margin(request.questions[0], request, image)
+        others = request.questions[1:]
+        return [first, *await _gather(self._margin(question, request, image, self._by_name) for question in others)]
 
-    async def _margin(self, question: str, image: EncodedImage | None, by_name: bool = False) -> float:
+    async def _margin(
+        self, question: str, request: Request, image: EncodedImage | None, by_name: bool = False
+    ) -> float:
         queries = self.answers.queries(plain_text(question), image, by_name)
-        return self.answers.margin(await _gather(map(self._ask, queries)))
+        try:
+            return self.answers.margin(await _gather(map(self._ask, queries)))
+        except NoAnswerError as error:
+            about = "without a picture" if image is None else f"about {request.name or 'a picture'}"
+            raise NoAnswerError(f"{error} ({quoted(question)} {about})") from None
 
     async def _ask(self, query: Query) -> Reply:
         if query.by_name:
