@@ -25,6 +25,18 @@ def sums_spellings(answers: str) -> bool:
     return answers == "spellings"
 
 
+def spellings_of(answer: str) -> list[str]:
+    """The ways to write an answer: yes, Yes, YES, each behind a space and without."""
+    word = answer.strip()
+    return [space + cased for cased in (word.lower(), word.capitalize(), word.upper()) for space in (" ", "")]
+
+
+def single_tokens(prompt: list[int], joined: list[list[int]], alone: list[list[int]]) -> tuple[int, ...]:
+    """The tokens of those spellings that are one: behind the prompt (`joined`, prompt included), or by themselves."""
+    behind = {ids[-1] for ids in joined if len(ids) == len(prompt) + 1 and ids[:-1] == prompt}
+    return tuple(sorted(behind | {ids[0] for ids in alone if len(ids) == 1}))
+
+
 class UnansweredError(RecapError):
     """One question about one picture that a model cannot answer, though it may answer all others."""
 

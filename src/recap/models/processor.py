@@ -54,6 +54,21 @@ def image_only(kind: Any) -> Any:
     return type(kind.__name__, (kind,), {"get_attributes": classmethod(get_attributes), "video_processor": absent})
 
 
+def capped(size: tuple[int, int], most_pixels: int | None) -> tuple[int, int]:
+    """Width and height of at most so many pixels, with the shape kept."""
+    width, height = size
+    if most_pixels is None or width * height <= most_pixels:
+        return size
+    scale = (most_pixels / (width * height)) ** 0.5
+    return max(1, int(width * scale)), max(1, int(height * scale))
+
+
+def scaled_down(image: Image.Image, most_pixels: int | None) -> Image.Image:
+    """The picture under the cap: models here and behind servers are shown the same."""
+    size = capped(image.size, most_pixels)
+    return image if size == image.size else image.resize(size, Image.Resampling.BICUBIC)
+
+
 class PictureInput:
     """What happens to a picture before a model sees it: a cap on its pixels, padding if wished, then the processor."""
 
@@ -76,16 +91,11 @@ class PictureInput:
             side = max(image.size)
             mean = getattr(self.part, "image_mean", None) or (0.5, 0.5, 0.5)
             image = ImageOps.pad(image, (side, side), color=tuple(round(255 * share) for share in mean))
-        size = self.size(image.size)
-        return image if size == image.size else image.resize(size, Image.Resampling.BICUBIC)
+        return scaled_down(image, self.most_pixels)
 
     def size(self, size: tuple[int, int]) -> tuple[int, int]:
         """Width and height under the cap, with the shape kept."""
-        width, height = size
-        if self.most_pixels is None or width * height <= self.most_pixels:
-            return size
-        scale = (self.most_pixels / (width * height)) ** 0.5
-        return max(1, int(width * scale)), max(1, int(height * scale))
+        return capped(size, self.most_pixels)
 
     def kept(self, size: tuple[int, int]) -> tuple[float, float]:
         """The shares of a picture's width and height that the processor keeps: a centre crop cuts the longer side."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recap.errors import RecapError
-from recap.models.contract import ANSWERS, Request
+from recap.models.contract import ANSWERS, Request, single_tokens, spellings_of
 from recap.models.processor import MOST_PIXELS, PictureInput
-from recap.models.templates import plain_text, without_thought
+from recap.models.templates import plain_text, user_message, without_thought
 from recap.models.tree import common_length
 
 if TYPE_CHECKING:
@@ -73,9 +73,7 @@ class Prompter:
         return (parts[0][0], parts[0][2]) if same else None
 
     def _rendered(self, question: str, with_image: bool, switches: dict[str, bool]) -> str:
-        content: list[dict[str, str]] = [{"type": "image"}] if with_image else []
-        content.append({"type": "text", "text": plain_text(question, self.special)})
-        message = [{"role": "user", "content": content}]
+        message = user_message(plain_text(question, self.special), with_image)
         try:
             return self.processor.apply_chat_template(message, add_generation_prompt=True, tokenize=False, **switches)
         except Exception as error:
@@ -174,12 +172,10 @@ class Prompter:
         base = self.tokens(prompt)
         found: list[tuple[int, ...]] = []
         for answer in answers:
-            word = answer.strip()
-            ways = [space + cased for cased in (word.lower(), word.capitalize(), word.upper()) for space in (" ", "")]
+            ways = spellings_of(answer)
             joined = [self.tokens(prompt + way) for way in ways]
             alone = [list(self.tokenizer(way, add_special_tokens=False)["input_ids"]) for way in ways]
-            single = [ids[-1] for ids in joined if len(ids) == len(base) + 1 and ids[:-1] == base]
-            found.append(tuple(sorted({*single, *(ids[0] for ids in alone if len(ids) == 1)})))
+            found.append(single_tokens(base, joined, alone))
         yes, no = found
         if not yes or not no or set(yes) & set(no):
             raise RecapError(f"{self.name}: no spelling of {answers[0]!r} and {answers[1]!r} is a single token")
