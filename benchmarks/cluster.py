@@ -57,6 +57,9 @@ class Silent:
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         return (300 if image else 0) + 24 * questions + 16
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:  # noqa: ARG002
+        return 1.0, 1.0
+
     def prepare(self, requests: Sequence[Request]) -> int:
         return len(requests)
 

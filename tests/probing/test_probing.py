@@ -52,6 +52,9 @@ class Echo:
     def forwards(self) -> int:
         return len(self.batches)
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        return 1.0, 1.0
+
     def prepare(self, requests: list[Request]) -> None:
         return None
 

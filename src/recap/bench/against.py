@@ -61,6 +61,9 @@ class UnsharedModel:
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         return questions * self.local.size(image, 1)
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        return self.local.kept(image)
+
     def prepare(self, requests: Sequence[Request]) -> Prompted:
         alone = [Request(request.image, (question,)) for request in requests for question in request.questions]
         return self.local.prompter.together(alone)

@@ -37,6 +37,27 @@ def single_tokens(prompt: list[int], joined: list[list[int]], alone: list[list[i
     return tuple(sorted(behind | {ids[0] for ids in alone if len(ids) == 1}))
 
 
+ALL_BUT = 0.99
+"""a picture of which this share is shown counts as shown whole: sizes are rounded"""
+
+
+def crop_note(kept: tuple[float, float]) -> str:
+    """What should be known about a verdict on a picture of which a model was shown these shares; nothing if on all."""
+    share, side = min(zip(kept, ("width", "height"), strict=True))
+    if share >= ALL_BUT:
+        return ""
+    return f"the processor shows the model only the middle {share:.0%} of the picture's {side}; --pad keeps all of it"
+
+
+def crops_note(kept: Sequence[tuple[float, float]]) -> str:
+    """The same about many pictures, in one line."""
+    least = [min(shares) for shares in kept if min(shares) < ALL_BUT]
+    if not least:
+        return ""
+    what = f"the middle of its width or height, down to {min(least):.0%}; --pad keeps all of it"
+    return f"{len(least):,} of {len(kept):,} pictures are cut: of each the processor shows the model only {what}"
+
+
 class UnansweredError(RecapError):
     """One question about one picture that a model cannot answer, though it may answer all others."""
 
@@ -125,6 +146,10 @@ class LikelihoodModel(Protocol):
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """About how many tokens so many questions take, from the picture's width and height alone."""
+        ...
+
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        """The shares of a picture's width and height that the model is shown, as far as that is known."""
         ...
 
     def prepare(self, requests: Sequence[Request]) -> Any:

@@ -158,6 +158,10 @@ class LocalModel:
         except Exception:  # an estimate only: processors differ in what they tell
             return tokens + 576
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        """The shares of a picture's width and height that the processor keeps."""
+        return self.prompter.pictures.kept(image)
+
     def prepare(self, requests: Sequence[Request]) -> Prompted | None:
         """What can be done before the model's turn: token ids and pixels. Runs beside a forward."""
         return self.prompter.together(requests) if self.way == "tree" else None

@@ -117,6 +117,10 @@ class Engine(Protocol):
         """About how many tokens so many questions take, from the picture's width and height alone."""
         ...
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        """The shares of a picture's width and height that the model is shown. It is asked before a run."""
+        ...
+
     def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
         """Find every margin of the job, and keep each in the store. `progress` is given the probes answered so far."""
         ...
@@ -127,7 +131,8 @@ class LocalEngine:
 
     def __init__(self, model: LikelihoodModel) -> None:
         self.model = model
-        self.identity, self.way, self.tokens, self.size = model.identity, model.way, model.tokens, model.size
+        self.identity, self.way, self.tokens = model.identity, model.way, model.tokens
+        self.size, self.kept = model.size, model.kept
 
     def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
         return run_job(job, self.model, store, open_image, progress, image_stamp)

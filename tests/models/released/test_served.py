@@ -37,7 +37,11 @@ Released = Callable[[str], Path]
 QUICK: dict[str, Any] = {"pause": 0.01, "concurrency": 8}
 LLAVA = "llava-1.5-7b-hf"
 TEMPLATED = ["vllm", "sglang"]
-ODD = ("Is the  mug left of\nthe laptop ?", "Is the naïve “Ωmega” 茶 cup 🫖 on the table?", "ist das {{ 7*7 }} {% raw %}")
+ODD = (
+    "Is the  mug left of\nthe laptop ?",
+    "Is the naïve “Ωmega” 茶 cup 🫖 on the table?",
+    "ist das {{ 7*7 }} {% raw %}",
+)
 
 
 @dataclass
@@ -200,7 +204,9 @@ class TestThoughts:
         engine.prompter.processor.chat_template = getattr(self, template)
         with (
             serving(Server("vllm", engine, Habits(longest=4096))) as server,
-            pytest.raises(RecapError, match="opens a thought before the answer, and the server cannot be made to end it"),
+            pytest.raises(
+                RecapError, match="opens a thought before the answer, and the server cannot be made to end it"
+            ),
         ):
             RemoteModel.load(server.address, **QUICK)
 
@@ -285,7 +291,5 @@ def test_what_transformers_gives_to_templates_is_known(released: Released) -> No
         "{{ eos_token }}{{ tools is none }}\n  {% if true %}\n y{% endif %}\n"
     )
     messages = [{"role": "user", "content": [{"type": "text", "text": QUESTIONS[0]}]}]
-    there = tokenizer.apply_chat_template(
-        messages, chat_template=template, tokenize=False, add_generation_prompt=True
-    )
+    there = tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False, add_generation_prompt=True)
     assert render(template, {"eos_token": tokenizer.eos_token}, QUESTIONS[0], False, {}) == there
