@@ -104,19 +104,25 @@ class Identity:
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
     def __str__(self) -> str:
-        return f"{self.name}@{self.revision[:12]} ({self.dtype}, {self.attention})"
+        summed = ", spellings" if self.spellings else ""
+        return f"{self.name}@{self.revision[:12]} ({self.dtype}, {self.attention}{summed})"
 
 
-NAMED = re.compile(r"(?P<name>.+)@(?P<revision>[0-9a-f]{12}) \((?P<dtype>\w+), .+\)", re.DOTALL)
+NAMED = re.compile(
+    r"(?P<name>.+)@(?P<revision>[0-9a-f]{12}) \((?P<dtype>\w+), .+?(?P<summed>, spellings)?\)", re.DOTALL
+)
 """how `str(identity)` names a checkpoint in tables and policies"""
 
 
 def same_model(one: str, other: str) -> Literal["same", "precision", "another"]:
-    """What two names of models, as tables and policies carry them, say: checkpoints are compared by their content."""
+    """What two names of models, as tables and policies carry them, say: checkpoints are compared by their content.
+
+    Margins that sum over spellings are of another scale: what was calibrated on them fits no others.
+    """
     a, b = NAMED.fullmatch(one), NAMED.fullmatch(other)
     if one == other:
         return "same"
-    if a is None or b is None or a["revision"] != b["revision"]:
+    if a is None or b is None or a["revision"] != b["revision"] or a["summed"] != b["summed"]:
         return "another"
     return "same" if a["dtype"] == b["dtype"] else "precision"
 

@@ -50,7 +50,7 @@ class Prompter:
         template = getattr(processor, "chat_template", None) or getattr(self.tokenizer, "chat_template", None)
         if not template:
             raise RecapError(f"{name}: the model has no chat template, so it cannot be asked a question as released")
-        self.switches, self.closing = self._without_thought()
+        self.switches, self.closing = self._without_thought(str(template))
         self._frames = {shown: self._frame(shown) for shown in (True, False)}
         # The template and what it makes of a sample: one that writes the date into its prompts is another every day.
         made = [str(template), *(self.prompt(SAMPLE, shown) for shown in (True, False))]
@@ -79,9 +79,13 @@ class Prompter:
         except Exception as error:
             raise RecapError(f"{self.name}: the chat template refuses a question: {_one_line(error)}") from None
 
-    def _without_thought(self) -> tuple[dict[str, bool], str]:
+    def _without_thought(self, template: str) -> tuple[dict[str, bool], str]:
+        def rendered(switches: dict[str, bool]) -> str:
+            # transformers remarks on what a template does not know.
+            return self._rendered(SAMPLE, False, {name: on for name, on in switches.items() if name in template})
+
         try:
-            return without_thought(lambda switches: self._rendered(SAMPLE, False, switches))
+            return without_thought(rendered)
         except RecapError as error:
             raise RecapError(f"{self.name}: {error}") from None
 

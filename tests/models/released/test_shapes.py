@@ -61,7 +61,7 @@ def test_layers_are_the_released_ones(arch: str, released: Callable[[str], Path]
     for part, names in ((lambda c: c.get_text_config(), SIZES), (lambda c: c.vision_config, TOWER)):
         wanted: dict[str, Any] = {name: getattr(part(there), name, None) for name in names}
         found: dict[str, Any] = {name: getattr(part(here), name, None) for name in names}
-        assert found == {name: value for name, value in wanted.items()}
+        assert found == wanted
 
 
 @pytest.mark.parametrize("arch", NAMES)
