@@ -99,9 +99,10 @@ def _llava() -> Any:
 def _onevision() -> Any:
     from transformers import LlavaOnevisionConfig, Qwen2Config, SiglipVisionConfig
 
+    headless: dict[str, Any] = {"vision_use_head": False}
     vision = SiglipVisionConfig(
         hidden_size=1152, intermediate_size=4304, num_hidden_layers=26, num_attention_heads=16, image_size=384,
-        patch_size=14, vision_use_head=False,
+        patch_size=14, **headless,
     )  # fmt: skip
     text = Qwen2Config(
         hidden_size=3584, intermediate_size=18944, num_hidden_layers=28, num_attention_heads=28,

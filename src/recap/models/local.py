@@ -18,7 +18,8 @@ from torch import nn
 from recap.errors import RecapError, one_of, quoted
 from recap.models.checkpoint import checkpoint_folder, content_digest, find_checkpoint, load_weights, quiet_loading
 from recap.models.contract import ANSWERS, Identity, Request, UnansweredError, sums_spellings
-from recap.models.processor import MOST_PIXELS, load_processor
+from recap.models.pixels import MOST_PIXELS
+from recap.models.processor import load_processor
 from recap.models.prompt import Prompted, Prompter
 from recap.models.scoring import Scorer
 

@@ -12,9 +12,7 @@ from typing import Any
 from PIL import Image, ImageOps
 
 from recap.errors import RecapError
-
-MOST_PIXELS = 1_605_632
-"""pictures are scaled down to so many before the processor sees them: 2,048 tokens of 28 × 28, the cap of the field"""
+from recap.models.pixels import MOST_PIXELS, capped, scaled_down
 
 
 def load_processor(name: str, revision: str | None = None) -> Any:
@@ -52,21 +50,6 @@ def image_only(kind: Any) -> Any:
     # Some templates look at the absent part's settings even for a picture.
     absent = SimpleNamespace(num_frames=None, fps=None)
     return type(kind.__name__, (kind,), {"get_attributes": classmethod(get_attributes), "video_processor": absent})
-
-
-def capped(size: tuple[int, int], most_pixels: int | None) -> tuple[int, int]:
-    """Width and height of at most so many pixels, with the shape kept."""
-    width, height = size
-    if most_pixels is None or width * height <= most_pixels:
-        return size
-    scale = (most_pixels / (width * height)) ** 0.5
-    return max(1, int(width * scale)), max(1, int(height * scale))
-
-
-def scaled_down(image: Image.Image, most_pixels: int | None) -> Image.Image:
-    """The picture under the cap: models here and behind servers are shown the same."""
-    size = capped(image.size, most_pixels)
-    return image if size == image.size else image.resize(size, Image.Resampling.BICUBIC)
 
 
 class PictureInput:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from recap.errors import RecapError
 from recap.models.contract import ANSWERS, Request, single_tokens, spellings_of
-from recap.models.processor import MOST_PIXELS, PictureInput
+from recap.models.pixels import MOST_PIXELS
+from recap.models.processor import PictureInput
 from recap.models.templates import plain_text, user_message, without_thought
 from recap.models.tree import common_length
 

@@ -20,7 +20,8 @@ pytest.importorskip("torch", reason="torch is not installed: pip install 'recap-
 from recap.errors import RecapError
 from recap.models.contract import ANSWERS, Request
 from recap.models.local import LocalModel
-from recap.models.processor import MOST_PIXELS, load_processor
+from recap.models.pixels import MOST_PIXELS
+from recap.models.processor import load_processor
 from recap.models.prompt import Prompter
 from recap.models.remote.contract import SAMPLE
 from recap.models.remote.model import RemoteModel

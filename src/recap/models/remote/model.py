@@ -17,7 +17,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from recap.errors import RecapError, did_you_mean, quoted
 from recap.models.contract import ANSWERS, Identity, Request, sums_spellings
-from recap.models.processor import MOST_PIXELS, capped, scaled_down
+from recap.models.pixels import MOST_PIXELS, capped, scaled_down
 from recap.models.remote.address import api_key, parse_address
 from recap.models.remote.client import Client, ClientOptions
 from recap.models.remote.contract import SAMPLE, Backend, EncodedImage, NoAnswerError, Query, RefusedError, Reply
