@@ -35,6 +35,12 @@ CONNECTING = 5.0
 """seconds that the hub may take to answer at all"""
 
 
+def display_name(name: str) -> str:
+    """What people call a checkpoint: a hub name as it is, a folder by its own name, wherever it lies."""
+    folder = Path(name).expanduser()
+    return folder.resolve().name if folder.is_dir() else name
+
+
 def checkpoint_folder(name: str, revision: str | None = None) -> Path | None:
     """Where the files of a checkpoint lie on this machine: the folder itself, or the cache of a hub name."""
     folder = Path(name).expanduser()

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -16,7 +15,14 @@ from PIL import Image
 from torch import nn
 
 from recap.errors import RecapError, one_of, quoted
-from recap.models.checkpoint import checkpoint_folder, content_digest, find_checkpoint, load_weights, quiet_loading
+from recap.models.checkpoint import (
+    checkpoint_folder,
+    content_digest,
+    display_name,
+    find_checkpoint,
+    load_weights,
+    quiet_loading,
+)
 from recap.models.contract import ANSWERS, Identity, Request, UnansweredError, sums_spellings
 from recap.models.pixels import MOST_PIXELS
 from recap.models.processor import load_processor
@@ -241,12 +247,6 @@ class LocalModel:
             return 1e-3
         layers = repeated_layers(self.scorer.model, at_least=2)
         return 0.012 * (len(layers[0]) if layers else 1) ** 0.5
-
-
-def display_name(name: str) -> str:
-    """What people call a checkpoint: a hub name as it is, a folder by its own name, wherever it lies."""
-    folder = Path(name).expanduser()
-    return folder.resolve().name if folder.is_dir() else name
 
 
 def _is_out_of_memory(error: Exception) -> bool:

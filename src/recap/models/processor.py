@@ -36,7 +36,9 @@ def load_processor(name: str, revision: str | None = None) -> Any:
     known = config.get("processor_class") or processing_auto.PROCESSOR_MAPPING_NAMES.get(architecture)  # pyright: ignore[reportPrivateImportUsage]
     kind = getattr(transformers, str(known), None)
     if kind is None:
-        raise RecapError(f"{name}: its processor needs torchvision, which is not installed")
+        from recap.models.checkpoint import display_name
+
+        raise RecapError(f"{display_name(name)}: no processor is known for a model of type {architecture}")
     return image_only(kind).from_pretrained(name, **where)
 
 

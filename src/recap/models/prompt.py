@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recap.errors import RecapError
 from recap.models.contract import ANSWERS, Request, single_tokens, spellings_of
 from recap.models.pixels import MOST_PIXELS
 from recap.models.processor import PictureInput
-from recap.models.templates import plain_text, user_message, without_thought
+from recap.models.templates import check_prompts, plain_text, user_message, without_thought
 from recap.models.tree import common_length
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+T = TypeVar("T")
 SAMPLE = "Is the mug to the left of the laptop?"
 
 
@@ -53,6 +54,7 @@ class Prompter:
             raise RecapError(f"{name}: the model has no chat template, so it cannot be asked a question as released")
         self.switches, self.closing = self._without_thought(str(template))
         self._frames = {shown: self._frame(shown) for shown in (True, False)}
+        self._named(lambda: check_prompts(self.prompt))
         # The template and what it makes of a sample: one that writes the date into its prompts is another every day.
         made = [str(template), *(self.prompt(SAMPLE, shown) for shown in (True, False))]
         self.template_digest = hashlib.sha256("\0".join(made).encode()).hexdigest()[:16]
@@ -85,10 +87,15 @@ class Prompter:
             # transformers remarks on what a template does not know.
             return self._rendered(SAMPLE, False, {name: on for name, on in switches.items() if name in template})
 
+        return self._named(lambda: without_thought(rendered))
+
+    def _named(self, work: Callable[[], T]) -> T:
+        """What the work gives; an error says whose template it is about."""
         try:
-            return without_thought(rendered)
+            return work()
         except RecapError as error:
-            raise RecapError(f"{self.name}: {error}") from None
+            said = str(error)
+            raise RecapError(said if said.startswith(f"{self.name}: ") else f"{self.name}: {said}") from None
 
     def tokens(self, text: str) -> list[int]:
         """Token ids of a whole prompt; the template brings its own special tokens if it has any."""

@@ -73,6 +73,15 @@ def without_thought(render: Callable[[dict[str, bool]], str]) -> tuple[dict[str,
     return (SWITCH, closing(switched)) if switched != plain else ({}, closing(plain))
 
 
+def check_prompts(prompt: Callable[[str, bool], str]) -> None:
+    """Refuse a template that leaves out the question or the picture: its margins would mean nothing."""
+    questions = ("Is the mug on the table?", "Does the box contain the ball?")
+    if prompt(questions[0], True) == prompt(questions[1], True):
+        raise RecapError("the chat template leaves out the question")
+    if prompt(questions[0], True) == prompt(questions[0], False):
+        raise RecapError("the chat template leaves out the picture; use one of a vision-language model")
+
+
 def user_message(question: str, with_image: bool) -> list[dict[str, Any]]:
     """What every template is given: one message of the user, the image item first."""
     image: list[dict[str, str]] = [{"type": "image"}] if with_image else []

@@ -27,7 +27,7 @@ from recap.models.remote.contract import (
     TransientError,
 )
 from recap.models.remote.responses import Document, Tokens, lacks_special, logprobs_of
-from recap.models.templates import plain_text, render, without_thought
+from recap.models.templates import check_prompts, plain_text, render, without_thought
 
 FILE, CONFIG, OLDER = "chat_template.jinja", "tokenizer_config.json", "chat_template.json"
 SPECIAL, ADDED = "special_tokens_map.json", "added_tokens.json"
@@ -172,7 +172,9 @@ def load_template(place: str) -> Template:
             several = cast(list[dict[str, Any]], source)
             source = next((each.get("template") for each in several if each.get("name") == "default"), None)
         if isinstance(source, str) and source:
-            return Template(source, tokens, tuple(dict.fromkeys(special))).without_thought()
+            template = Template(source, tokens, tuple(dict.fromkeys(special))).without_thought()
+            check_prompts(template)
+            return template
     raise RecapError(f"{place}: there is no chat template here ({FILE}, or in {CONFIG})")
 
 
