@@ -60,6 +60,9 @@ class Silent:
     def expect(self, tokens: int) -> None:
         pass
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:  # noqa: ARG002
+        return 1.0, 1.0
+
     def prepare(self, requests: Sequence[Request]) -> int:
         return len(requests)
 

@@ -57,6 +57,9 @@ class Echo:
     def expect(self, tokens: int) -> None:
         return None
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        return 1.0, 1.0
+
     def prepare(self, requests: list[Request]) -> None:
         return None
 

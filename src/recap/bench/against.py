@@ -65,6 +65,9 @@ class UnsharedModel:
     def expect(self, tokens: int) -> None:
         self.local.expect(tokens)
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        return self.local.kept(image)
+
     def prepare(self, requests: Sequence[Request]) -> TreeBatch | None:
         alone = [Request(request.image, (question,)) for request in requests for question in request.questions]
         return self.local.prepare(alone)

@@ -236,7 +236,8 @@ class _TimedModel:
     def __init__(self, local: LocalModel) -> None:
         self.local, self.batches = local, list[tuple[int, float]]()
         self.identity, self.way, self.tokens = local.identity, local.way, local.tokens
-        self.padded, self.preparing, self.size, self.prepare = local.padded, local.preparing, local.size, local.prepare
+        self.padded, self.preparing, self.kept = local.padded, local.preparing, local.kept
+        self.size, self.prepare = local.size, local.prepare
 
     @property
     def forwards(self) -> int:

@@ -206,7 +206,8 @@ class _Runner:
         torch.manual_seed(i)
         pixels, grid = torch.randn(self.shape.pixels, device=self.device, dtype=self.dtype), self.shape.grid
         grids = {} if grid is None else {"image_grid_thw": torch.tensor([grid], device=self.device)}
-        return {"pixel_values": pixels} | grids
+        sizes = {} if self.shape.size is None else {"image_sizes": torch.tensor([self.shape.size], device=self.device)}
+        return {"pixel_values": pixels} | grids | sizes
 
 
 def _join(each: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:

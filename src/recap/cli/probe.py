@@ -9,7 +9,7 @@ import typer
 
 import recap
 from recap.cli import options as opt
-from recap.cli.console import load_model, name_some, print_json
+from recap.cli.console import load_model, name_some, notice, print_json
 
 
 def run(
@@ -67,6 +67,8 @@ def run(
     found = recap.probe(**options, load=load_model)
     name_some(found.unread, "rows that cannot be read")
     name_some(list(found.failed_images.values()), "pictures that cannot be shown")
+    if found.cropped:
+        notice(found.cropped)
     if not found.rows:
         raise recap.RecapError(f"{dataset}: none of its statements could be probed")
     if json:

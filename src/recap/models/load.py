@@ -12,7 +12,7 @@ from recap.models.contract import LikelihoodModel
 from recap.models.remote.address import is_remote
 from recap.schemes import scheme_of
 
-LOCAL = "revision dtype device attention plain compiled tokens called answers max_pixels pad"
+LOCAL = "revision dtype device attention plain compiled tokens called pad"
 REMOTE = "server concurrency timeout patience template"
 
 

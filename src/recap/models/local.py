@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -15,17 +14,24 @@ import torch
 import transformers
 from PIL import Image
 
-from recap.errors import RecapError
-from recap.models.checkpoint import checkpoint_folder, content_digest, load_weights
-from recap.models.contract import ANSWERS, Identity, Request
+from recap.errors import RecapError, one_of, quoted
+from recap.models.checkpoint import (
+    checkpoint_folder,
+    content_digest,
+    display_name,
+    find_checkpoint,
+    load_weights,
+    quiet_loading,
+)
+from recap.models.contract import ANSWERS, Identity, Request, UnansweredError, sums_spellings
 from recap.models.fp8 import FP8, use_fp8
 from recap.models.layers import compile_layers, is_compiled, repeated_layers
 from recap.models.layout import TreeBatch
-from recap.models.processor import MOST_PIXELS, load_processor
+from recap.models.pixels import MOST_PIXELS
+from recap.models.processor import load_processor
 from recap.models.prompt import Prompter
 from recap.models.scoring import Scorer
 
-ANSWER_MODES = ("continuation", "spellings")
 DTYPES = ("float32", "float16", "bfloat16", FP8)
 TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
 """token budgets of one forward: enough to fill the machine, found on an H200 and on two cores"""
@@ -58,8 +64,7 @@ class LocalModel:
         say: Callable[[str], None] = lambda _: None,
         compiling: bool = False,
     ) -> None:
-        words = ANSWERS if isinstance(answers, str) else answers
-        spellings = answer_mode(answers) if isinstance(answers, str) else False
+        words, spellings = (ANSWERS, sums_spellings(answers)) if isinstance(answers, str) else (answers, False)
         self.prompter = Prompter(processor, name, words, spellings=spellings, most_pixels=most_pixels, pad=pad)
         if self.prompter.closing:
             say(f"{name} opens a thought before it answers: it is closed at once, empty")
@@ -104,13 +109,16 @@ class LocalModel:
             place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         except RuntimeError:
             raise RecapError(f'"{device}" is not a device (cpu, cuda, cuda:1, …)') from None
-        _check_dtype(dtype)
-        answer_mode(answers)
+        if dtype is not None:
+            one_of(dtype, DTYPES, "a dtype")
+        sums_spellings(answers)
         shown = called or display_name(name)
+        found = find_checkpoint(name, shown, revision)
         try:
-            processor = load_processor(name, revision)
-            base = ("bfloat16" if place.type == "cuda" else "float32") if dtype == FP8 else dtype
-            model: Any = load_weights(name, shown, base, attention or "sdpa", revision).to(place)
+            with quiet_loading():
+                processor = load_processor(found, revision)
+                base = ("bfloat16" if place.type == "cuda" else "float32") if dtype == FP8 else dtype
+                model: Any = load_weights(found, shown, base, attention or "sdpa", revision).to(place)
             if dtype == FP8:
                 use_fp8(model)
         except RecapError:
@@ -170,6 +178,10 @@ class LocalModel:
         except Exception:  # an estimate only: processors differ in what they tell
             return tokens + 576
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        """The shares of a picture's width and height that the processor keeps."""
+        return self.prompter.pictures.kept(image)
+
     @property
     def padded(self) -> bool:
         return self.way == "tree" and self.scorer.packed is None
@@ -214,15 +226,19 @@ class LocalModel:
             return self._margins(requests, prepared)
 
     def _margins(self, requests: Sequence[Request], prepared: TreeBatch | None = None) -> list[list[float]]:
-        if self.way == "plain":
-            self._forwards += 2 * sum(len(request.questions) for request in requests)
-            return [self.scorer.plain(request) for request in requests]
         try:
+            if self.way == "plain":
+                self._forwards += 2 * sum(len(request.questions) for request in requests)
+                return [self.scorer.plain(request) for request in requests]
             self._forwards += 1
             return self.scorer.tree(prepared or self.scorer.ready(self.prompter.together(requests)))
-        except (torch.OutOfMemoryError, MemoryError):
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
             if len(requests) == 1 and len(requests[0].questions) == 1:
-                raise RecapError(f"{self._name}: out of memory on a single question") from None
+                asked = quoted(requests[0].questions[0])
+                advice = "" if requests[0].image is None else "; --max-pixels makes pictures smaller"
+                raise UnansweredError(f"{self._name}: out of memory on {asked} alone{advice}") from None
         torch.cuda.empty_cache()
         if len(requests) > 1:
             half = len(requests) // 2
@@ -275,19 +291,7 @@ class LocalModel:
         return 0.012 * (len(layers[0]) if layers else 1) ** 0.5
 
 
-def display_name(name: str) -> str:
-    """What people call a checkpoint: a hub name as it is, a folder by its own name, wherever it lies."""
-    folder = Path(name).expanduser()
-    return folder.resolve().name if folder.is_dir() else name
-
-
-def answer_mode(answers: str) -> bool:
-    """Whether every spelling of the answers counts."""
-    if answers not in ANSWER_MODES:
-        raise RecapError(f'"{answers}" is not a way to score answers ({", ".join(ANSWER_MODES)})')
-    return answers == "spellings"
-
-
-def _check_dtype(name: str | None) -> None:
-    if name not in (None, *DTYPES):
-        raise RecapError(f'"{name}" is not a dtype ({", ".join(DTYPES)})')
+def _is_out_of_memory(error: Exception) -> bool:
+    """On a GPU torch has an error of its own for it; the CPU's allocator and cuBLAS say it in words."""
+    said = ("can't allocate memory", "not enough memory", "ALLOC_FAILED")
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(words in str(error) for words in said)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recap.errors import RecapError
-from recap.models.contract import ANSWERS, Request
-from recap.models.processor import MOST_PIXELS, PictureInput
-from recap.models.templates import plain_text, without_thought
+from recap.models.contract import ANSWERS, Request, single_tokens, spellings_of
+from recap.models.pixels import MOST_PIXELS
+from recap.models.processor import PictureInput
+from recap.models.templates import check_prompts, plain_text, user_message, without_thought
 from recap.models.tree import common_length
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+T = TypeVar("T")
 SAMPLE = "Is the mug to the left of the laptop?"
 
 
@@ -50,8 +52,9 @@ class Prompter:
         template = getattr(processor, "chat_template", None) or getattr(self.tokenizer, "chat_template", None)
         if not template:
             raise RecapError(f"{name}: the model has no chat template, so it cannot be asked a question as released")
-        self.switches, self.closing = self._without_thought()
+        self.switches, self.closing = self._without_thought(str(template))
         self._frames = {shown: self._frame(shown) for shown in (True, False)}
+        self._named(lambda: check_prompts(self.prompt))
         # The template and what it makes of a sample: one that writes the date into its prompts is another every day.
         made = [str(template), *(self.prompt(SAMPLE, shown) for shown in (True, False))]
         self.template_digest = hashlib.sha256("\0".join(made).encode()).hexdigest()[:16]
@@ -73,19 +76,26 @@ class Prompter:
         return (parts[0][0], parts[0][2]) if same else None
 
     def _rendered(self, question: str, with_image: bool, switches: dict[str, bool]) -> str:
-        content: list[dict[str, str]] = [{"type": "image"}] if with_image else []
-        content.append({"type": "text", "text": plain_text(question, self.special)})
-        message = [{"role": "user", "content": content}]
+        message = user_message(plain_text(question, self.special), with_image)
         try:
             return self.processor.apply_chat_template(message, add_generation_prompt=True, tokenize=False, **switches)
         except Exception as error:
             raise RecapError(f"{self.name}: the chat template refuses a question: {_one_line(error)}") from None
 
-    def _without_thought(self) -> tuple[dict[str, bool], str]:
+    def _without_thought(self, template: str) -> tuple[dict[str, bool], str]:
+        def rendered(switches: dict[str, bool]) -> str:
+            # transformers remarks on what a template does not know.
+            return self._rendered(SAMPLE, False, {name: on for name, on in switches.items() if name in template})
+
+        return self._named(lambda: without_thought(rendered))
+
+    def _named(self, work: Callable[[], T]) -> T:
+        """What the work gives; an error says whose template it is about."""
         try:
-            return without_thought(lambda switches: self._rendered(SAMPLE, False, switches))
+            return work()
         except RecapError as error:
-            raise RecapError(f"{self.name}: {error}") from None
+            said = str(error)
+            raise RecapError(said if said.startswith(f"{self.name}: ") else f"{self.name}: {said}") from None
 
     def tokens(self, text: str) -> list[int]:
         """Token ids of a whole prompt; the template brings its own special tokens if it has any."""
@@ -176,12 +186,10 @@ class Prompter:
         base = self.tokens(prompt)
         found: list[tuple[int, ...]] = []
         for answer in answers:
-            word = answer.strip()
-            ways = [space + cased for cased in (word.lower(), word.capitalize(), word.upper()) for space in (" ", "")]
+            ways = spellings_of(answer)
             joined = [self.tokens(prompt + way) for way in ways]
             alone = [list(self.tokenizer(way, add_special_tokens=False)["input_ids"]) for way in ways]
-            single = [ids[-1] for ids in joined if len(ids) == len(base) + 1 and ids[:-1] == base]
-            found.append(tuple(sorted({*single, *(ids[0] for ids in alone if len(ids) == 1)})))
+            found.append(single_tokens(base, joined, alone))
         yes, no = found
         if not yes or not no or set(yes) & set(no):
             raise RecapError(f"{self.name}: no spelling of {answers[0]!r} and {answers[1]!r} is a single token")

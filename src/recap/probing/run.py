@@ -146,6 +146,10 @@ class Engine(Protocol):
         """About how many tokens so many questions take, from the picture's width and height alone."""
         ...
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        """The shares of a picture's width and height that the model is shown. It is asked before a run."""
+        ...
+
     def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
         """Find every margin of the job, and keep each in the store. `progress` is given the probes answered so far."""
         ...
@@ -156,7 +160,8 @@ class LocalEngine:
 
     def __init__(self, model: LikelihoodModel) -> None:
         self.model = model
-        self.way, self.tokens, self.padded, self.size = model.way, model.tokens, model.padded, model.size
+        self.way, self.tokens, self.padded = model.way, model.tokens, model.padded
+        self.size, self.kept = model.size, model.kept
 
     @property
     def identity(self) -> Identity:

@@ -90,6 +90,9 @@ class Worker:
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         return self._model.size(image, questions)
 
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        return self._model.kept(image)
+
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """A row with work in, the row with the result out."""
         batch, known = pickle.loads(row["work"])
