@@ -26,7 +26,7 @@ from recap.datasets.probing import locate
 from recap.errors import RecapError
 from recap.files import refuse_overwriting
 from recap.images import image_stamp, open_picture
-from recap.models.remote.sglang import _render
+from recap.models.templates import render
 from recap.report.write import SCHEMA, _write_table
 from recap.schemes import scheme_of
 from recap.store import Store, pixels_digest
@@ -110,7 +110,7 @@ def test_a_damaged_store_is_one_line(tmp_path: Path) -> None:
 )
 def test_a_template_that_fails_is_one_line(source: str) -> None:
     with pytest.raises(RecapError, match="the chat template"):
-        _render(source, {}, "Is it?", True)
+        render(source, {}, "Is it?", True, {})
 
 
 def test_odd_names_of_pictures_are_one_line(tmp_path: Path) -> None:

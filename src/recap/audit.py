@@ -13,6 +13,7 @@ from recap.claims import Claim, Graph, Statement, default_graph, load_graph
 from recap.errors import RecapError
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
+from recap.models.contract import crop_note
 from recap.models.load import default_policy, load_model
 from recap.policy import Decision, Policy, Standing, Witness, check_policy, decide, load_policy
 from recap.policy.reason import evidence_summary
@@ -85,6 +86,8 @@ class Verdict:
     foreign: bool = False
     """confidence alone could speak, and it speaks for the other answer than the one that was audited"""
     probes: tuple[ProbeResult, ...]
+    notes: tuple[str, ...] = ()
+    """what else should be known: that the model was shown a part of the picture only"""
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
 
@@ -104,6 +107,7 @@ class Verdict:
         return {name: value for name, value in vars(self).items() if name != "foreign"} | {
             "witness": self.witness and vars(self.witness),
             "standing": vars(self.standing),
+            "notes": list(self.notes),
             "probes": [vars(probe) for probe in self.probes],
             "row": self.row.model_dump(mode="json", exclude_none=True) | {"claim": self.row.claim},
         }
@@ -174,7 +178,7 @@ class Auditor:
         def size(name: str | None, questions: int) -> int:
             return self.model.size(None if name is None else _size(pictures[name]), questions)
 
-        job = plan_job(items, "img", size, self.model.tokens, self.graph)
+        job = plan_job(items, "img", size, self.model.tokens, self.graph, padded=self.model.padded)
         ran = run_job(job, self.model, self.store, lambda name: _open(pictures[name]))
         for why in ran.failed.values():
             raise RecapError(why)
@@ -183,7 +187,12 @@ class Auditor:
             (case.question, _probes(plan, lambda role, image=image: margin_of(ran.margins, image, role.probe)), row)
             for case, image, plan, row in zip(prepared, job.images, job.plans, rows, strict=True)
         ]
-        return _verdicts(trails, self.policy, self.graph, checked=True)
+        verdicts = _verdicts(trails, self.policy, self.graph, checked=True)
+        shown = {image: crop_note(self.model.kept(_size(pictures[image]))) for image in dict.fromkeys(job.images)}
+        return [
+            replace(verdict, notes=(shown[image],)) if shown[image] else verdict
+            for verdict, image in zip(verdicts, job.images, strict=True)
+        ]
 
 
 def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:
@@ -192,10 +201,10 @@ def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = N
     try:
         row = row_from_fields(trail["row"], relations)
         probes = tuple(ProbeResult(**probe) for probe in trail["probes"])
-        question = str(trail["question"])
+        question, notes = str(trail["question"]), tuple(map(str, trail.get("notes", ())))
     except (KeyError, TypeError):
         raise RecapError("this is not the JSON of a verdict") from None
-    return _verdicts([(question, probes, row)], policy, relations)[0]
+    return replace(_verdicts([(question, probes, row)], policy, relations)[0], notes=notes)
 
 
 def verdict_on(row: Row, policy: Policy | None, graph: Graph | None = None) -> Verdict:

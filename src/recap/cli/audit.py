@@ -60,8 +60,10 @@ def run(
     for note in notes:
         notice(note)
     [verdict] = recap.Auditor(load_model(name, **loading), frozen, relations, any_model=any_model).audit_many([case])
+    for note in verdict.notes:
+        notice(note)
     if json:
-        print_json(verdict.to_json() | {"notes": notes})
+        print_json(verdict.to_json() | {"notes": [*notes, *verdict.notes]})
     else:
         _show(verdict)
 

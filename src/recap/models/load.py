@@ -12,7 +12,7 @@ from recap.models.contract import LikelihoodModel
 from recap.models.remote.address import is_remote
 from recap.schemes import scheme_of
 
-LOCAL = "revision dtype device attention plain compiled tokens called answers max_pixels pad"
+LOCAL = "revision dtype device attention plain compiled tokens called pad"
 REMOTE = "server concurrency timeout patience template"
 
 
@@ -21,7 +21,11 @@ def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **opti
 
     A checkpoint that comes with the package is small: it runs in fp32 wherever it runs.
     """
-    given: dict[str, Any] = {option: value for option, value in options.items() if value not in (None, False)}
+    given: dict[str, Any] = {
+        option: value
+        for option, value in options.items()
+        if value is not None and (value is not False or option == "compiled")
+    }
     if is_remote(name):
         _refuse(name, given, LOCAL, "a model on this machine, and this is a server")
         from recap.models.remote.model import RemoteModel

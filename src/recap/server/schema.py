@@ -74,6 +74,7 @@ class AuditResponse(BaseModel):
     witness: Witness | None = Field(description="What decided: claim, contradiction, support, neutral or confidence.")
     reason: str
     standing: Standing
+    notes: list[str] = Field(description="What else should be known: that a part of the picture was shown only.")
     probes: list[ProbeResult]
     model: str
     row: dict[str, Any] = Field(description="The margins as a row of a margin table; `recap decide` reads it.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import sqlite3
 import threading
 from collections.abc import Generator, Iterable, Mapping
@@ -93,8 +94,12 @@ class Store:
         """Keep a batch, whole. A margin that is there already stays as it is.
 
         `pictures` holds the digests of its pictures' pixels by stamp, so that a run that finds all margins need not
-        open them.
+        open them. What is no number is never kept: SQLite would drop it without a word.
         """
+        if not all(map(math.isfinite, margins.values())):
+            raise RecapError(
+                f"{self.path}: a margin is not a number (NaN or infinite), so nothing of its batch is stored"
+            )
         self._insert(margins=margins.items(), pictures=(pictures or {}).items())
 
     def remember_model(self, digest: str, identity: str) -> None:

@@ -18,7 +18,7 @@ import httpx
 from recap.compression import IDENTITY, CompressedError, Inflater
 from recap.errors import RecapError
 from recap.models.remote.address import Address, is_loopback
-from recap.models.remote.contract import RefusedError, TransientError
+from recap.models.remote.contract import NoAnswerError, RefusedError, TransientError
 
 T = TypeVar("T")
 
@@ -127,7 +127,7 @@ class Client:
             attempt += 1
             patience = self.options.patience if self.last_reply else min(self.options.patience, STARTING)
             if limited >= TRIES:
-                raise self.refusal(f"{failure}, {TRIES} times over") from None
+                raise NoAnswerError(str(self.refusal(f"{failure}, {TRIES} times over"))) from None
             if now + pause - failing_since > patience:
                 kept = "; what was stored stays, and the same command goes on from there" if self.last_reply else ""
                 why = f", for {max(now - failing_since, 0):.0f} s{kept}"

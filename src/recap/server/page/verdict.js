@@ -34,7 +34,9 @@ export function drawVerdict(entry, knows) {
   at("chip").textContent = `${MARKS[state(verdict)]} ${word(verdict.accepted)}`;
   at("chip").className = `chip ${state(verdict)}`;
   at("reason").textContent = sentence(verdict.reason);
-  const aside = [...(shared ? ["Opened from JSON: the picture is not in it."] : []), ...unknown(verdict, knows)];
+  const noted = Array.isArray(verdict.notes) ? verdict.notes.filter((note) => typeof note === "string").map(sentence) : [];
+  const opened = shared ? ["Opened from JSON: the picture is not in it."] : [];
+  const aside = [...opened, ...noted, ...unknown(verdict, knows)];
   at("aside").textContent = aside.join(" ");
   at("aside").hidden = !aside.length;
   drawProbes(verdict);
