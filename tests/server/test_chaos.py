@@ -91,9 +91,15 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
+class UpstreamServer(ThreadingHTTPServer):
+    """With room for everyone who connects: the usual five would drop honest connections by itself."""
+
+    request_queue_size = 512
+
+
 @contextlib.contextmanager
 def upstream() -> Generator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = UpstreamServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     server.handle_error = lambda *_: None  # type: ignore[method-assign]
     threading.Thread(target=server.serve_forever, daemon=True).start()
