@@ -28,7 +28,7 @@ from recap.server.schema import (
     ParseRequest,
     PolicyResponse,
 )
-from recap.server.service import Limits, Service
+from recap.server.service import Limits, Service, public_name
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,6 +42,9 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         422: "A field is missing, wrong, or holds no spatial question.",
         503: "Too much is waiting; Retry-After says when to come back.",
     }.items()
+}
+NO_POLICY: dict[int | str, dict[str, Any]] = {
+    404: {"model": ErrorResponse, "description": "Nothing is calibrated, or no such model answers here."}
 }
 _SCHEMA = AuditRequest.model_json_schema()
 _FORM = {**_SCHEMA["properties"], "image": {"type": "string", "format": "binary"}, "answer": {"enum": ["yes", "no"]}}
@@ -69,7 +72,8 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
         trail = result.to_json()
         # A row without its model and picture: what a server calls them means nothing elsewhere.
         row = {name: value for name, value in trail["row"].items() if name not in ("model", "image", "unit")}
-        return AuditResponse.model_validate(trail | {"model": service.model, "row": row | {"unit": "audit"}})
+        told = {"model": public_name(result.model or service.model), "row": row | {"unit": "audit"}}
+        return AuditResponse.model_validate(trail | told)
 
     def case(given: AuditRequest, picture: InputImage, claim: Claim | None = None) -> AuditCase:
         return AuditCase.of(picture.image, given.question, given.answer, service.auditor.graph, claim, picture.name)
@@ -113,9 +117,12 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
 
 def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics) -> None:
     """What machines ask: `/v1/parse`, `/v1/policy`, `/healthz`, `/readyz`, `/metrics`."""
-    auditor, quantiles = service.auditor, None
-    if auditor.policy is not None and auditor.policy.cdfs.reference is not None:
-        quantiles = [auditor.policy.threshold_at(share / 100) or 0.0 for share in range(1, 101)]
+    auditor, policies = service.auditor, {name: each.policy for name, each in service.auditors.items()}
+    quantiles = {
+        name: [frozen.threshold_at(share / 100) or 0.0 for share in range(1, 101)]
+        for name, frozen in policies.items()
+        if frozen is not None and frozen.cdfs.reference is not None
+    }
 
     @app.post("/v1/parse", responses=ERRORS, summary="The claim that a text makes")
     async def parse(given: ParseRequest) -> dict[str, Any]:
@@ -124,14 +131,17 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
         document |= {"claim": claim.relation, "swapped": claim.swapped, "covered": claim.covered}
         return document | {"questions": plan_probes(claim, graph=auditor.graph).questions()}
 
-    @app.get("/v1/policy", summary="The policy in force, and whether it still fits")
-    async def policy() -> PolicyResponse:
-        frozen, drift = auditor.policy, metrics.drift()
+    @app.get("/v1/policy", summary="The policy in force, and whether it still fits", responses=NO_POLICY)
+    async def policy(model: str | None = None) -> PolicyResponse:
+        name = service.model if model is None else model
+        if name not in policies:
+            raise HTTPException(404, f"no such model answers here ({', '.join(policies)})")
+        frozen, drift = policies[name], metrics.drift(name)
         if frozen is None or drift is None:
             raise HTTPException(404, "nothing is calibrated: audits tell the evidence alone")
         gate = None if frozen.gate is None else frozen.gate.verdict
-        told = {"gate": gate, "model": service.model, "calibrated_on": vars(frozen.counts)}
-        return PolicyResponse.model_validate(vars(frozen) | told | {"quantiles": quantiles, "drift": drift})
+        told = {"gate": gate, "model": name, "calibrated_on": vars(frozen.counts), "quantiles": quantiles.get(name)}
+        return PolicyResponse.model_validate(vars(frozen) | told | {"drift": drift})
 
     @app.get("/healthz", summary="Whether the process lives", response_class=Response)
     async def healthz() -> Response:
