@@ -104,11 +104,17 @@ def test_to_another_model_the_scenes_are_only_drawings(browser: Browser) -> None
         visit.refused(404)
 
 
-def test_things_that_a_small_model_never_saw_are_named(browser: Browser, auditor: Auditor) -> None:
+def test_about_things_that_a_small_model_does_not_know_there_is_no_verdict(browser: Browser, auditor: Auditor) -> None:
     with served(create_app(Service(auditor))) as url, visiting(browser, url) as visit:
         page = visit.open()
         visit.ask("Is the zebra to the left of the crate?")
-        expect(page.locator("#aside")).to_contain_text("never seen a zebra")
+        expect(page.locator("#chip")).to_have_text("○ no verdict")
+        expect(page.locator("#card")).to_have_attribute("data-verdict", "open")
+        expect(page.locator("#reason")).to_have_text("World:aligned does not know “zebra”.")
+        expect(page.locator("#aside")).to_contain_text("world:aligned knows basket")
+        expect(page.locator("#risk")).to_be_hidden()
+        expect(page.locator("#history .chip")).to_have_text("no verdict")
+        assert visit.axe() == []
 
 
 def test_the_json_of_the_command_line_is_shown(browser: Browser, auditor: Auditor) -> None:
@@ -117,7 +123,7 @@ def test_the_json_of_the_command_line_is_shown(browser: Browser, auditor: Audito
         page = visit.open()
         visit.paste(json.dumps(verdict.to_json()))
         visit.answered(FINE)
-        expect(page.locator("#who")).to_have_text("the model says")
+        expect(page.locator("#who")).to_have_text("world:aligned says")
         expect(page.locator("#chip")).to_contain_text("accepted")
         expect(visit.slider).to_be_visible()
 
