@@ -235,9 +235,10 @@ def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = N
         question = str(trail["question"])
     except (KeyError, TypeError):
         raise RecapError("this is not the JSON of a verdict") from None
-    [verdict] = _verdicts([(question, probes, row)], policy, relations)
+    [made] = _verdicts([(question, probes, row)], policy, relations)
+    verdict = replace(made, model=trail.get("model"), notes=tuple(trail.get("notes") or ()))
     why = trail.get("no_verdict")
-    return _without_verdict(verdict, why, relations) if isinstance(why, str) else verdict
+    return verdict if why is None else _without_verdict(verdict, str(why), relations)
 
 
 def verdict_on(row: Row, policy: Policy | None, graph: Graph | None = None) -> Verdict:
