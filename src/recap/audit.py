@@ -220,10 +220,12 @@ class Auditor:
 
     def _within(self, verdict: Verdict, statement: Statement, strangeness: float) -> Verdict:
         """The verdict as it stands inside the model's domain; outside it, its evidence alone."""
-        told = replace(verdict, model=self.model.identity.name)
-        if self.domain is None or (why := self.domain.objection(told.model or "", statement, strangeness)) is None:
+        name, domain = self.model.identity.name, self.domain
+        told = replace(verdict, model=name)
+        why = None if domain is None else domain.objection(name, statement, strangeness)
+        if domain is None or why is None:
             return told
-        return replace(_without_verdict(told, why, self.graph), notes=self.domain.notes(told.model or "", statement))
+        return replace(_without_verdict(told, why, self.graph), notes=domain.notes(name, statement, strangeness))
 
 
 def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:

@@ -42,7 +42,7 @@ def test_a_photograph_gets_evidence_and_no_verdict(auditor: Auditor, photograph:
         assert len(first["probes"]) == 4
         assert (second["accepted"], second["no_verdict"], second["notes"]) == (True, None, [])
         assert third["no_verdict"] == 'world:aligned does not know "giraffe"'
-        assert third["notes"][0].startswith("world:aligned knows basket")
+        assert third["notes"][0].startswith("world:aligned knows apple")
         assert {each["model"] for each in (first, second, third)} == {"world:aligned"}
         counted = client.get("/metrics").text
         told = re.findall(r'recap_audits_total\{.*verdict="([\w-]+)".*\} (\d)', counted)

@@ -74,9 +74,10 @@ class Domain:
         unknown = self.unknown(statement)
         return f"{model} does not know {' and '.join(map(quoted, unknown))}" if unknown else None
 
-    def notes(self, model: str, statement: Statement) -> tuple[str, ...]:
-        """What it knows instead, for somebody who asked about something else."""
-        return (f"{model} knows {', '.join(self.things)}",) if self.unknown(statement) else ()
+    def notes(self, model: str, statement: Statement, strangeness: float) -> tuple[str, ...]:
+        """What it knows instead, for somebody who asked about something else in a picture of its own."""
+        asked = strangeness <= 1 and self.unknown(statement)
+        return (f"{model} knows {', '.join(sorted(self.things))}",) if asked else ()
 
 
 class _Measure(BaseModel):

@@ -63,7 +63,7 @@ function tellKnown() {
   at("known-things").replaceChildren(
     ...some.map(({ name, pictures, knows }) => {
       const told = document.createElement("p");
-      told.textContent = `${name}, in ${pictures}: ${listed(knows)}.`;
+      told.textContent = `${name}, in ${pictures}: ${listed([...knows].sort())}.`;
       return told;
     }),
   );
@@ -255,7 +255,10 @@ function askForToken() {
   at("token-field").focus();
 }
 
-function offer(scenes) {
+function offer(given) {
+  // Photographs come last where nobody was made for them, and near the front where somebody was.
+  const [photographs, drawings] = [true, false].map((yes) => given.filter(({ kind }) => (kind === "photograph") === yes));
+  const scenes = beyond() ? [...drawings, ...photographs] : [...drawings.slice(0, 1), ...photographs, ...drawings.slice(1)];
   at("scenes-box").hidden = !scenes.length;
   drawScenes(at("scenes"), scenes, {
     first: !now.picture && !now.shown,

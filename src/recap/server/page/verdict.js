@@ -2,7 +2,7 @@
 
 import { acceptedAt, acceptedFrom, comparable, deployed, limitAt } from "./coverage.js";
 import { drawScale } from "./scale.js";
-import { listed, outcome, percent, plain, sentence, signed, word } from "./words.js";
+import { capital, listed, outcome, percent, plain, sentence, signed, word } from "./words.js";
 
 const at = (id) => document.getElementById(id);
 const ROLES = { direct: "question", claim: "claim", contradiction: "contradiction", support: "support" };
@@ -34,7 +34,7 @@ export function drawVerdict(entry) {
   at("chip").textContent = `${MARKS[state(verdict)]} ${outcome(verdict)}`;
   at("chip").className = `chip ${state(verdict)}`;
   at("reason").textContent = sentence(verdict.reason);
-  const aside = [...(shared ? ["Opened from JSON: the picture is not in it."] : []), ...(verdict.notes ?? []).map((note) => `${note}.`)];
+  const aside = [...(shared ? ["Opened from JSON: the picture is not in it."] : []), ...(verdict.notes ?? []).map((note) => `${capital(note)}.`)];
   at("aside").textContent = aside.join(" ");
   at("aside").hidden = !aside.length;
   drawProbes(verdict);

@@ -20,8 +20,11 @@ export function sentence(reason) {
     .split("; risk ")[0]
     .replace(/(^|[\s(])-(?=\d)/g, "$1−")
     .replace(/"([^"]*)"/g, "“$1”");
-  return text[0].toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
+  return capital(text) + (text.endsWith(".") ? "" : ".");
 }
+
+/** A sentence begins with a capital, unless it begins with a model's name: world:aligned stays as it is. */
+export const capital = (text) => (/^\S*:\S/.test(text) ? text : text[0].toUpperCase() + text.slice(1));
 
 export function listed(names) {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
