@@ -57,7 +57,7 @@ def second(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
     shutil.copytree(checkpoint_folder("biased"), folder)
     model = LocalModel.load(str(folder), dtype="float32")
     known = ("crate", "suitcase", "tile")
-    made = fit_domain(model, tiles(160, 1), tiles(120, 2), called="tiles", things=known, layers=(-2,), axes=32)
+    made = fit_domain(model, tiles(160, 1), tiles(200, 2), called="tiles", things=known, layers=(-2,), axes=32)
     save_domain(made, folder)
     toy_scheme.FOLDER = folder
     register_scheme("toy", "tests.toy_scheme")

@@ -45,9 +45,9 @@ def drawn() -> list[Image.Image]:
     """Scenes of seeds and rooms that nobody used, each as a model's picture, larger, and as a JPEG of that."""
     pictures: list[Image.Image] = []
     for number, style in enumerate((SceneStyle(), USUAL, ELSEWHERE)):
-        scenes = sample(40, (9001, number), style)
-        pictures += [draw(scenes, row) for row in range(40)]
-        large = [draw(scenes, row, 300) for row in range(0, 40, 2)]
+        scenes = sample(24, (9001, number), style)
+        pictures += [draw(scenes, row) for row in range(24)]
+        large = [draw(scenes, row, 300) for row in range(0, 24, 2)]
         pictures += large + [compressed(each.resize((260, 250)), 72) for each in large]
     return pictures
 
@@ -92,7 +92,7 @@ def test_pictures_to_fit_on_are_the_same_every_time_and_of_both_kinds() -> None:
 
 @pytest.mark.slow
 def test_the_promised_shares_are_refused() -> None:
-    command = [sys.executable, "-m", "benchmarks.domain", "--check", "--scenes", "120"]
+    command = [sys.executable, "-m", "benchmarks.domain", "--check", "--scenes", "80"]
     photographs = DATA / "photos"
     if photographs.is_dir():
         command += ["--photographs", str(photographs)]

@@ -17,8 +17,8 @@ from recap.models.local import LocalModel
 
 AXES = 128
 """principal axes that are kept; what lies beyond them is one number"""
-REFUSED = 0.02
-"""share of held-out pictures of its own that a domain refuses: what was promised is 5 %, on pictures yet unseen"""
+REFUSED = 0.01
+"""share of held-out pictures of its own that a domain refuses: what is promised is 5 %, of pictures yet unseen"""
 
 
 def fit_domain(

@@ -11,10 +11,11 @@ import argparse
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageEnhance
 
 from recap.models.domain import Domain, save_domain
 from recap.models.domain.fit import fit_domain
@@ -35,7 +36,7 @@ SEEDS = (201, 202)
 """of the scenes to fit on and of those held out; training, development and the benchmarks have others"""
 ROOMS = ((30_000, 2048), (40_000, 2048))
 """their backgrounds, likewise; landscapes have the same numbers further on"""
-SIZES = (96, 128, 200, 320, 480, 640)
+SIZES = (96, 128, 200, 320, 480)
 
 
 def scene_pictures(count: int, seed: int, rooms: tuple[int, int]) -> Iterator[Image.Image]:
@@ -51,7 +52,7 @@ def scene_pictures(count: int, seed: int, rooms: tuple[int, int]) -> Iterator[Im
 
 
 def varied(scenes: Scenes, row: int, rng: np.random.Generator) -> Image.Image:
-    """A scene as a model's picture, as one for people, scaled by somebody, or scaled and sent as a JPEG."""
+    """A scene as a model's picture, as one for people, scaled and perhaps trimmed or lit, or that as a JPEG."""
     kind = int(rng.integers(4))
     if kind == 0:
         return draw(scenes, row)
@@ -61,6 +62,10 @@ def varied(scenes: Scenes, row: int, rng: np.random.Generator) -> Image.Image:
         height = max(64, int(width * rng.uniform(0.9, 1.1)))
         way = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC, Image.Resampling.LANCZOS)[int(rng.integers(3))]
         picture = picture.resize((width, height), way)
+        if rng.random() < 0.3:
+            left, top = int(rng.uniform(0, 0.08) * width), int(rng.uniform(0, 0.08) * height)
+            right, bottom = int(width * rng.uniform(0.92, 1)), int(height * rng.uniform(0.92, 1))
+            picture = ImageEnhance.Brightness(picture.crop((left, top, right, bottom))).enhance(rng.uniform(0.85, 1.1))
     return compressed(picture, int(rng.integers(70, 96))) if kind == 3 else picture
 
 
@@ -71,13 +76,20 @@ def compressed(picture: Image.Image, quality: int) -> Image.Image:
     return Image.open(io.BytesIO(held.getvalue())).convert("RGB")
 
 
+@cache
+def _pictures(count: int, held_out: int) -> tuple[list[Image.Image], list[Image.Image]]:
+    """Drawn once, for several models: about a gigabyte."""
+    both = zip((count, held_out), SEEDS, ROOMS, strict=True)
+    fitted, apart = (list(scene_pictures(number, seed, rooms)) for number, seed, rooms in both)
+    return fitted, apart
+
+
 def world_domain(folder: Path, pictures: int = PICTURES, held_out: int = HELD_OUT) -> Domain:
     """The domain of a checkpoint of the embedded world."""
     model = LocalModel.load(str(folder), dtype="float32")
     return fit_domain(
         model,
-        scene_pictures(pictures, SEEDS[0], ROOMS[0]),
-        scene_pictures(held_out, SEEDS[1], ROOMS[1]),
+        *_pictures(pictures, held_out),
         called=CALLED,
         things=tuple(things()),
         layers=LAYERS,
