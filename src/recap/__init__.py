@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from recap.policy import Decision, Policy, calibrate_table, load_policy, save_policy
     from recap.probes import Plan, Probe, View, plan_probes
     from recap.risks import RISKS, compute_risk
+    from recap.routing import BundledAuditor
     from recap.table import MarginTable, Row, read_table, write_table
     from recap.world.demo import demo
 
@@ -37,6 +38,7 @@ _ROOMS = {
     "policy": "Decision Policy calibrate_table load_policy save_policy",
     "probes": "Plan Probe View plan_probes",
     "risks": "RISKS compute_risk",
+    "routing": "BundledAuditor",
     "table": "MarginTable Row read_table write_table",
     "world.demo": "demo",
 }
@@ -45,6 +47,7 @@ _PUBLIC = {name: f"recap.{room}" for room, names in _ROOMS.items() for name in n
 __all__ = [
     "RISKS",
     "Auditor",
+    "BundledAuditor",
     "Claim",
     "Decision",
     "Evaluation",

@@ -56,6 +56,7 @@ OTHERS_OPTIONS = {
     "--served-model-name": "vLLM",
     "--mmproj": "llama.cpp",
     "--full": "benchmarks/cluster.py",
+    "--layers": "benchmarks/domain.py",
 }
 """options in the text that belong to other programs"""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import recap
 from recap.cli import options as opt
-from recap.cli.console import load_model, notice, print_json
+from recap.cli.console import load_auditor, notice, print_json
 from recap.errors import printable
-from recap.schemes import DEFAULT_MODEL, scheme_of
 
 
 def run(
@@ -20,6 +20,7 @@ def run(
     ] = None,
     policy: opt.PolicyFile = None,
     any_model: opt.AnyModel = False,
+    any_picture: opt.AnyPicture = False,
     plain: opt.Plain = False,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
@@ -39,31 +40,26 @@ def run(
     A statement is audited as it is said: it claims the answer "yes", unless --answer says otherwise.
 
     Without --policy the evidence is shown, and nothing is accepted or rejected. Without --model a small model that
-    comes with the package is asked, with the policy shipped for it. It knows drawn scenes, not photographs.
+    comes with the package is asked, with the policy shipped for it: the one that was made for such pictures. On a
+    picture that is unlike those it was trained on, or a thing that it does not know, it gives no verdict: "accepted"
+    is null, the reason says why, and the exit code is 0, as without a policy.
 
     \b
     Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
     """
     loading = opt.pick(locals(), opt.LOADING)
     from recap.audit import AuditCase
-    from recap.models.load import default_policy
 
-    relations = recap.load_graph(graph)
-    case = AuditCase.of(image, question, answer, relations).opened()
-    name = DEFAULT_MODEL if model is None else model
-    chosen = policy or default_policy(name, graph)
-    frozen = recap.load_policy(chosen) if chosen else None
-    scheme = scheme_of(name)
-    notes = [] if scheme is None else scheme.notes(name, case.claim.statement)
+    case = AuditCase.of(image, question, answer, recap.load_graph(graph)).opened()
+    auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
+    [verdict] = auditor.audit_many([case])
     if model is None:
-        notes.insert(0, f"no --model given, so {name} is asked: a small demonstration model of drawn scenes")
-    for note in notes:
-        notice(note)
-    [verdict] = recap.Auditor(load_model(name, **loading), frozen, relations, any_model=any_model).audit_many([case])
+        told = f"no --model given, so {verdict.model} was asked, a small model that comes with the package"
+        verdict = replace(verdict, notes=(told, *verdict.notes))
     for note in verdict.notes:
         notice(note)
     if json:
-        print_json(verdict.to_json() | {"notes": [*notes, *verdict.notes]})
+        print_json(verdict.to_json())
     else:
         _show(verdict)
 
@@ -80,7 +76,8 @@ def _show(verdict: recap.Verdict) -> None:
     for probe in verdict.probes:
         grid.add_row(probe.role, escape(printable(probe.question)), f"{probe.margin:+.2f}", _bar(probe.margin / widest))
     console = Console(highlight=False)
-    console.print(f'{escape(printable(verdict.question))}  →  "{verdict.answer}"  [bold {colour}]{verdict.word}[/]')
+    who, word = escape(printable(verdict.model or "the model")), verdict.word.replace("-", " ")
+    console.print(f'{escape(printable(verdict.question))}  →  {who}: "{verdict.answer}"  [bold {colour}]{word}[/]')
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
     console.print(escape(printable(verdict.reason)))
 

@@ -16,6 +16,7 @@ from recap.errors import printable
 from recap.files import atomic_write
 
 if TYPE_CHECKING:
+    from recap import Auditor
     from recap.models import LikelihoodModel
 
 
@@ -57,10 +58,25 @@ def split_names(named: list[str] | None, more: list[str]) -> list[str] | None:
 
 def load_model(name: str, **options: Any) -> LikelihoodModel:
     """A model for a command, here or in a worker: what there is to say goes to stderr, and transformers stays quiet."""
-    # Read when transformers is imported, which has not happened yet.
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    if not sys.stderr.isatty():
-        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    _keep_transformers_quiet()
     from recap.models.load import load_model as load
 
     return load(name, **({"say": notice} | options))
+
+
+def load_auditor(model: str | None, policy: Path | None, **options: Any) -> Auditor:
+    """The auditor of a command: of the model that is named, or of those in the box, of which one speaks."""
+    _keep_transformers_quiet()
+    from recap import Auditor
+    from recap.routing import BundledAuditor
+
+    if model is None:
+        return BundledAuditor.load_default(policy, say=notice, **options)
+    return Auditor.load(model, policy, say=notice, **options)
+
+
+def _keep_transformers_quiet() -> None:
+    """Read when transformers is imported, which has not happened yet."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if not sys.stderr.isatty():
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")

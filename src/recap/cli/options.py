@@ -54,11 +54,15 @@ Level = Annotated[float, typer.Option(help="Joint confidence level of the gate's
 Coverage = Annotated[float, typer.Option("--coverage", "-c", help="Share of answers to accept.")]
 _MODEL = "A folder, a hub name, or http://host:port/v1#name."
 Model = Annotated[str, option("MODEL", _MODEL, names="--model -m")]
-ModelOrDefault = Annotated[str | None, option("MODEL", _MODEL, "world:aligned", "--model -m")]
+ModelOrDefault = Annotated[str | None, option("MODEL", _MODEL, "the bundled one made for such pictures", "--model -m")]
 PolicyFile = Annotated[
-    Path | None, option("FILE", "Policy file.", "the one shipped with a world: model", "--policy -p")
+    Path | None, option("FILE", "Policy file.", "the one shipped with a bundled model", "--policy -p")
 ]
 AnyModel = Annotated[bool, typer.Option("--any-model", help="Use a policy of another model all the same.")]
+AnyPicture = Annotated[
+    bool,
+    typer.Option("--any-picture", help="Bundled models: a verdict on pictures and things beyond their domain, too."),
+]
 Dtype = Annotated[
     str | None,
     typer.Option(

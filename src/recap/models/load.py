@@ -9,6 +9,7 @@ from typing import Any
 
 from recap.errors import RecapError
 from recap.models.contract import LikelihoodModel
+from recap.models.domain import Domain, load_domain
 from recap.models.remote.address import is_remote
 from recap.schemes import scheme_of
 
@@ -47,6 +48,12 @@ def default_policy(model: str, graph: str | Path | None) -> Path | None:
     """The policy to use where none is given: the one that comes with a model, unless a graph of one's own is used."""
     scheme = scheme_of(model)
     return None if scheme is None or graph is not None else scheme.policy_file(model)
+
+
+def bundled_domain(model: str) -> Domain | None:
+    """The domain of a checkpoint that comes with the package; None for every other model."""
+    scheme = scheme_of(model)
+    return None if scheme is None else load_domain(scheme.checkpoint_folder(model))
 
 
 def require_local() -> None:

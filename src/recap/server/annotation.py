@@ -20,7 +20,8 @@ class Annotation:
     """The guard's verdict on an answer, or why there is none."""
 
     verdict: str
-    """accepted, rejected, uncalibrated (there is no policy), skipped (not audited), or pending (a stream has begun)"""
+    """accepted, rejected, uncalibrated (there is no policy), no-verdict (outside the auditing model's domain), skipped
+    (not audited), or pending (a stream has begun)"""
     reason: str
     answer: str | None = None
     accepted: bool | None = None

@@ -33,7 +33,8 @@ from recap.server.service import Service
 
 def create_app(service: Service) -> FastAPI:
     """The application for one auditor."""
-    metrics = Metrics(service.auditor.policy, service.auditor.graph)
+    others = {name: each.policy for name, each in service.auditors.items() if name != service.model}
+    metrics = Metrics(service.auditor.policy, service.auditor.graph, others)
     batcher = Batcher(service.auditor, service.limits, metrics.took_turn)
     pictures, bodies = Pictures(service.limits), Bodies(service.limits)
     guard = None if service.upstream is None else Guard(service.upstream, service, batcher, metrics, pictures)

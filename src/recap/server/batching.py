@@ -139,8 +139,7 @@ class Batcher:
         try:
             # Strangers' margins are not kept: a store that only grows would be a leak, and a record of what was asked.
             with Store(":memory:") as store:
-                auditor = Auditor(self.auditor.model, self.auditor.policy, self.auditor.graph, store, any_model=True)
-                return list(auditor.audit_many(cases))
+                return list(self.auditor.using(store).audit_many(cases))
         except BaseException as error:  # whatever it is, its words may name addresses, folders and versions
             # Where the model's server is away, every half would wait for it as long again.
             if len(cases) == 1 or isinstance(error, UnreachableError) or time.monotonic() > until:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -30,9 +30,11 @@ M = TypeVar("M", Counter, Gauge, Histogram)
 class Metrics:
     """Counters of one service. Nothing here holds a picture, a question or a token."""
 
-    def __init__(self, policy: Policy | None, graph: Graph) -> None:
+    def __init__(self, policy: Policy | None, graph: Graph, others: Mapping[str, Policy | None] | None = None) -> None:
+        """`others` are further models that may answer, by name, with their policies; the gauges tell of the first."""
         self.registry, self.graph = CollectorRegistry(), graph
         self.watch(policy)
+        self.monitors |= {name: _monitor(each) for name, each in (others or {}).items()}
         self.audits = self._made(
             Counter, "recap_audits", "Audits by verdict, family and witness.", ["verdict", "family", "witness"]
         )
@@ -47,7 +49,8 @@ class Metrics:
 
     def watch(self, policy: Policy | None) -> None:
         """Compare from now on with this policy's calibration."""
-        self.monitor = None if policy is None else DriftMonitor(policy)
+        self.monitor = _monitor(policy)
+        self.monitors: dict[str, DriftMonitor | None] = {}
 
     def _made(self, kind: type[M], name: str, about: str, labels: Sequence[str] = (), **options: Any) -> M:
         return kind(name, about, labels, registry=self.registry, **options)
@@ -61,12 +64,14 @@ class Metrics:
         """One more verdict."""
         witness = "none" if verdict.witness is None else verdict.witness.kind
         self.audits.labels(verdict.word, self.graph.family_of(verdict.row.relation), witness).inc()
-        if self.monitor is not None and verdict.accepted is not None:
-            self.monitor.observe(verdict.risk, verdict.accepted)
+        monitor = self.monitors.get(verdict.model or "", self.monitor)
+        if monitor is not None and verdict.accepted is not None:
+            monitor.observe(verdict.risk, verdict.accepted)
 
-    def drift(self) -> Drift | None:
-        """Recent audits beside calibration; None where nothing is calibrated."""
-        return None if self.monitor is None else self.monitor.state()
+    def drift(self, model: str = "") -> Drift | None:
+        """Recent audits by a model beside its calibration; None where nothing is calibrated."""
+        monitor = self.monitors.get(model, self.monitor)
+        return None if monitor is None else monitor.state()
 
     def resources(self, pictures: Pictures, bodies: Bodies) -> None:
         """Show what is in use of each budget."""
@@ -84,3 +89,7 @@ class Metrics:
         for gauge, value in zip(self.gauges, (waiting, now.coverage, now.distance, now.moved), strict=True):
             gauge.set(math.nan if value is None else value)
         return generate_latest(self.registry)
+
+
+def _monitor(policy: Policy | None) -> DriftMonitor | None:
+    return None if policy is None else DriftMonitor(policy)

@@ -30,7 +30,7 @@ from recap.server.schema import (
     ParseRequest,
     PolicyResponse,
 )
-from recap.server.service import Service
+from recap.server.service import Service, public_name
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -47,6 +47,9 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         429: "Too many requests of one token; Retry-After says when to come back.",
         503: "Too much is waiting; Retry-After says when to come back.",
     }.items()
+}
+NO_POLICY: dict[int | str, dict[str, Any]] = {
+    404: {"model": ErrorResponse, "description": "Nothing is calibrated, or no such model answers here."}
 }
 
 
@@ -77,13 +80,15 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
         trail = result.to_json()
         # A row without its model and picture: what a server calls them means nothing elsewhere.
         row = {name: value for name, value in trail["row"].items() if name not in ("model", "image", "unit")}
-        return AuditResponse.model_validate(trail | {"model": service.model, "row": row | {"unit": "audit"}})
+        told = {"model": public_name(result.model or service.model), "row": row | {"unit": "audit"}}
+        return AuditResponse.model_validate(trail | told)
 
     def told(*answers: AuditResponse | ErrorResponse) -> None:
         """What the log says of a request: verdicts, and questions if the operator wants them."""
         made = [each for each in answers if isinstance(each, AuditResponse)]
         words = {None: "uncalibrated", True: "accepted", False: "rejected"}
-        note(verdicts=[words[each.accepted] for each in made], errors=len(answers) - len(made))
+        said = ["no-verdict" if each.no_verdict else words[each.accepted] for each in made]
+        note(verdicts=said, errors=len(answers) - len(made))
         if service.log_questions:
             note(questions=[each.question for each in made], answers=[each.answer for each in made])
 
@@ -122,13 +127,12 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
 
 def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics, readiness: Readiness) -> None:
     """What machines ask: `/v1/parse`, `/v1/policy`, `/healthz`, `/readyz`, `/metrics`."""
-    auditor = service.auditor
+    auditor, auditors = service.auditor, service.auditors
 
     known: dict[int, list[float] | None] = {}
 
     def quantiles(policy: Policy) -> list[float] | None:
         if id(policy) not in known:  # another one, since a reload
-            known.clear()
             told = [policy.threshold_at(share / 100) or 0.0 for share in range(1, 101)]
             known[id(policy)] = None if policy.cdfs.reference is None else told
         return known[id(policy)]
@@ -141,13 +145,16 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
         document |= {"claim": claim.relation, "swapped": claim.swapped, "covered": claim.covered}
         return document | {"questions": plan_probes(claim, graph=auditor.graph).questions()}
 
-    @app.get("/v1/policy", summary="The policy in force, and whether it still fits")
-    async def policy() -> PolicyResponse:
-        frozen, drift = auditor.policy, metrics.drift()
+    @app.get("/v1/policy", summary="The policy in force, and whether it still fits", responses=NO_POLICY)
+    async def policy(model: str | None = None) -> PolicyResponse:
+        name = service.model if model is None else model
+        if name not in auditors:
+            raise HTTPException(404, f"no such model answers here ({', '.join(auditors)})")
+        frozen, drift = auditors[name].policy, metrics.drift(name)
         if frozen is None or drift is None:
             raise HTTPException(404, "nothing is calibrated: audits tell the evidence alone")
         gate = None if frozen.gate is None else frozen.gate.verdict
-        told = {"gate": gate, "model": service.model, "calibrated_on": vars(frozen.counts)}
+        told = {"gate": gate, "model": name, "calibrated_on": vars(frozen.counts)}
         return PolicyResponse.model_validate(vars(frozen) | told | {"quantiles": quantiles(frozen), "drift": drift})
 
     @app.get("/healthz", summary="Whether the process lives", response_class=Response)

@@ -147,8 +147,8 @@ def serve(
             why = reason(error) if isinstance(error, OSError) else "no such port"
             raise RecapError(f"cannot listen on {host}:{port}: {why}") from None
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-        model = service.auditor.model.identity.name
-        say(f"{model} at {address}/ (the page), {address}/v1/audit (the API); stop with Ctrl-C")
+        models = " and ".join(each.model.identity.name for each in service.auditors.values())
+        say(f"{models} at {address}/ (the page), {address}/v1/audit (the API); stop with Ctrl-C")
         if service.upstream is not None:
             say(f"before {service.upstream}: {address}/v1/chat/completions (the guard, {service.on_reject})")
             chosen = "reject" if service.fails_closed else "pass"

@@ -9,6 +9,7 @@ from threading import Event
 from typing import Literal
 
 from recap.audit import Auditor
+from recap.routing import BundledAuditor
 from recap.server.tokens import DEFAULT_NAME
 
 OnReject = Literal["annotate", "replace"]
@@ -126,5 +127,16 @@ class Service:
 
     @property
     def model(self) -> str:
-        """Who answers, by name: which file or address it came from is nobody's business."""
-        return self.auditor.model.identity.name.rstrip("/").rpartition("/")[2]
+        """Who answers, by name; with several, the first of them."""
+        return public_name(self.auditor.model.identity.name)
+
+    @property
+    def auditors(self) -> dict[str, Auditor]:
+        """Everyone who may answer, by name."""
+        several = self.auditor.load_all() if isinstance(self.auditor, BundledAuditor) else [self.auditor]
+        return {public_name(each.model.identity.name): each for each in several}
+
+
+def public_name(name: str) -> str:
+    """What strangers are told of a model's name: which file or address it came from is nobody's business."""
+    return name.rstrip("/").rpartition("/")[2]

@@ -9,9 +9,8 @@ from recap.claims import Statement, default_lexicon
 from recap.datasets import Item, Loaded
 from recap.errors import RecapError, did_you_mean
 from recap.world.benchmarks import BENCHMARKS, Benchmark, benchmark
-from recap.world.bundled import PREFIX, checkpoint_folder, policy_file, unknown_things
+from recap.world.bundled import PREFIX, checkpoint_folder, policy_file
 from recap.world.draw import MODEL_SIZE, draw
-from recap.world.objects import things
 
 PICTURE = "A drawn scene"
 
@@ -62,15 +61,6 @@ def load_dataset(name: str) -> Loaded:
     return Loaded(tuple(items))
 
 
-def notes(model: str, statement: Statement) -> list[str]:
-    """The bundled models have seen few things."""
-    unknown = unknown_things(statement.subject, statement.object)
-    if not unknown:
-        return []
-    named = " and ".join(f'"{each}"' for each in unknown)
-    return [f"{model} has never seen {named}, so its answer means nothing; it knows {', '.join(things())}"]
-
-
 __all__ = [
-    "PICTURE", "checkpoint_folder", "image_size", "image_stamp", "load_dataset", "notes", "open_image", "policy_file",
+    "PICTURE", "checkpoint_folder", "image_size", "image_stamp", "load_dataset", "open_image", "policy_file",
 ]  # fmt: skip

@@ -34,10 +34,10 @@ function sentence(error) {
   return text[0].toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? "" : ".");
 }
 
-/** The policy in force; null where nothing is calibrated. */
-export async function policy() {
+/** The policy in force for a model; null where nothing is calibrated. */
+export async function policy(model) {
   try {
-    return await (await call("v1/policy")).json();
+    return await (await call(model ? `v1/policy?model=${encodeURIComponent(model)}` : "v1/policy")).json();
   } catch (refused) {
     if (refused.status === 404) return null;
     throw refused;
