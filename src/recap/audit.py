@@ -84,6 +84,8 @@ class Verdict:
     standing: Standing = field(default_factory=Standing)
     foreign: bool = False
     """confidence alone could speak, and it speaks for the other answer than the one that was audited"""
+    promise: str | None = None
+    """what the policy guarantees of the answers that it accepts like this one; None where nothing"""
     probes: tuple[ProbeResult, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""

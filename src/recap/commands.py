@@ -12,13 +12,16 @@ from typing import Any
 
 from recap.claims import Graph
 from recap.errors import RecapError
-from recap.policy import Decision, Policy, calibrate_table, load_policy, rank_on, save_policy
+from recap.policy import Decision, Event, Policy, calibrate_table, certify_table, load_policy, rank_on, save_policy
 from recap.policy import decide as decide_table
 from recap.policy.policy import FIRST_STAGE
 from recap.risks import compute_risk, offered
 from recap.table import MarginTable, as_table
 
 File = str | Path
+COVERAGE = 0.8
+CONFIDENCE_LEVEL = 0.9
+"""of a guarantee, unless another is asked for"""
 
 
 def score(
@@ -47,7 +50,11 @@ def calibrate(
     table: MarginTable | File,
     out: File | None = None,
     *,
-    coverage: float = 0.8,
+    coverage: float | None = None,
+    risk_at_most: float | None = None,
+    confidence: float | None = None,
+    of: Event | None = None,
+    per: str | None = None,
     mode: str | None = None,
     first: float | None = None,
     target_scores: MarginTable | File | None = None,
@@ -57,14 +64,28 @@ def calibrate(
 ) -> Policy:
     """A policy from the labelled rows, written to `out` where that is given.
 
-    With `target_scores` its threshold is ranked on those rows, whose labels are not looked at.
+    It accepts a share `coverage` of them, 0.8 unless told otherwise. With `risk_at_most` it accepts as many as it can while
+    at most that share of the accepted are bad, with this `confidence` (0.9): wrong answers, or with `of="hallucination"`
+    false assertions; `per="family"` keeps that for each relation family. Where the rows cannot show it, an error says what
+    they can. With `target_scores` its threshold is ranked on those rows, whose labels are not looked at.
     """
     if first is not None and mode != "staged":
         raise RecapError("--first belongs to --mode staged")
+    if risk_at_most is None and not confidence is of is per is None:
+        raise RecapError("--confidence, --of and --per belong to --risk-at-most")
+    if risk_at_most is not None and coverage is not None:
+        raise RecapError("give --coverage or --risk-at-most: the one fixes how many are accepted, the other how many err")
+    if risk_at_most is not None and target_scores is not None:
+        raise RecapError("a guarantee holds where the labels are; --target-scores ranks a threshold elsewhere")
     rows = as_table(table, graph)
     target = None if target_scores is None else as_table(target_scores, graph)
     first_stage = FIRST_STAGE if first is None else first
-    policy = calibrate_table(rows, coverage, mode=mode, level=level, first_stage=first_stage)
+    if risk_at_most is not None:
+        surely = CONFIDENCE_LEVEL if confidence is None else confidence
+        policy = certify_table(rows, risk_at_most, surely, of=of or "error", per=per, mode=mode, level=level)
+    else:
+        share = COVERAGE if coverage is None else coverage
+        policy = calibrate_table(rows, share, mode=mode, level=level, first_stage=first_stage)
     if target is not None:
         policy = rank_on(policy, target, any_model=any_model)
     if out is not None:

@@ -18,7 +18,22 @@ FEW_UNITS = 30
 def run(
     table: opt.Table,
     out: Annotated[Path, opt.output("FILE", "Policy file to write.")],
-    coverage: opt.Coverage = 0.8,
+    coverage: Annotated[
+        float | None, typer.Option("--coverage", "-c", help="Share of answers to accept.", show_default="0.8")
+    ] = None,
+    risk_at_most: Annotated[
+        float | None,
+        typer.Option(help="Accept as many as possible while at most this share of them is bad.", show_default=False),
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="How sure --risk-at-most must be.", show_default="0.9")
+    ] = None,
+    of: Annotated[
+        str | None, opt.option("EVENT", "Which answers are bad: error (wrong) or hallucination.", "error")
+    ] = None,
+    per: Annotated[
+        str | None, opt.option("GROUP", "family: keep the risk in every relation family.", "all answers together")
+    ] = None,
     mode: Annotated[
         str | None, opt.option("MODE", "recap-img, recap-selector, staged or confidence.", "the gate decides")
     ] = None,
@@ -47,11 +62,15 @@ def run(
     On other pictures a calibrated threshold accepts more or less than its share. With --target-scores the labels of
     TABLE still choose the mode, and the threshold is ranked on the other table's rows, without labels.
 
+    With --risk-at-most the policy carries a guarantee about its errors: answers of one unit may depend on each other as
+    they like. If TABLE cannot show it, nothing is written, and the smallest risk that it can show is named.
+
     \b
     Example: recap calibrate calibration.jsonl --coverage 0.8 --out policy.json
              recap calibrate calibration.jsonl --target-scores new.jsonl --out policy.json
+             recap calibrate calibration.jsonl --risk-at-most 0.1 --confidence 0.9 --out policy.json
     """
-    options = opt.pick(locals(), "out coverage mode first level any_model")
+    options = opt.pick(locals(), "out coverage risk_at_most confidence of per mode first level any_model")
     from recap.policy import labelled_rows, policy_json
     from recap.statistics import accuracy, hallucination_fpr
 
@@ -66,7 +85,7 @@ def run(
     if left_out:
         notice(f"{left_out} of {len(rows)} rows have no label and were left out")
     units = (ranked or policy.counts).units
-    if units < FEW_UNITS:
+    if units < FEW_UNITS and policy.guarantee is None:
         notice(
             f"the threshold rests on {units} unit{'s' * (units != 1)} only: by chance, the coverage of new answers "
             f"may miss {policy.coverage:.0%} by ±{100 * policy.coverage_error:.0f} points (one standard deviation)"
@@ -85,7 +104,11 @@ def run(
     counts = policy.counts
     outside = f", {counts.rows - counts.covered} of them outside the graph" if policy.fallback else ""
     typer.echo(f"mode       {policy.mode}" + ("" if mode is None else "  (as asked)"))
-    typer.echo(f"threshold  {policy.threshold:.4f} for {policy.coverage:.0%} coverage")
+    if policy.guarantee is None or not policy.guarantee.per_family:
+        typer.echo(f"threshold  {policy.threshold:.4f} for {policy.coverage:.0%} coverage")
+    else:
+        for family, threshold in policy.guarantee.thresholds.items():
+            typer.echo(f"threshold  {'none  ' if threshold is None else f'{threshold:.4f}'} for {family}")
     if policy.staged:
         typer.echo(f"first      confidence risk ≤ {policy.staged.threshold:.4f} is accepted without probing")
     if policy.gate:
@@ -95,6 +118,7 @@ def run(
     typer.echo(
         f"accepts    {taken} of these {len(labelled)} answers: {shares[0]} right, H-FPR {shares[1]} (n = {negatives})"
     )
+    typer.echo(f"promise    {policy.promise}")
     if ranked:
         typer.echo(f"ranked on  {ranked.rows} target rows in {ranked.units} units; their labels, if any, chose nothing")
         typer.echo(

@@ -65,11 +65,13 @@ def decide(
     \b
     Example: recap decide new.jsonl --policy policy.json --out decisions.jsonl
     """
-    decisions = list(recap.decide(policy, table, graph=graph, force=force, any_model=any_model))
+    frozen = recap.load_policy(policy)
+    decisions = list(recap.decide(frozen, table, graph=graph, force=force, any_model=any_model))
     write_lines((decision.to_json() for decision in decisions), out)
     accepted = sum(decision.accepted for decision in decisions)
     if out:
         notice(f"{accepted} of {len(decisions)} answers accepted ({accepted / len(decisions):.1%}) → {out}")
+    notice(frozen.promise)
 
 
 @app.command("convert")

@@ -12,6 +12,8 @@ import numpy as np
 from recap.claims import Graph
 from recap.errors import RecapError, RecapWarning
 from recap.models.contract import same_model
+from recap.policy.certify import certify
+from recap.policy.guarantee import Event
 from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, Ranked, calibrate, stages
 from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
 from recap.policy.scores import Scores
@@ -44,6 +46,8 @@ class Decision:
     standing: Standing
     foreign: bool
     """confidence alone could speak, and it speaks for the other answer than this one"""
+    promise: str | None = None
+    """what the policy guarantees of the answers that it accepts like this one; None where nothing"""
 
     def to_json(self) -> dict[str, Any]:
         """As `recap decide` prints it."""
@@ -63,6 +67,24 @@ def calibrate_table(
     scores = Scores.of(labelled_rows(table), np.inf if mode == CONFIDENCE else -np.inf)
     graph, model = table.graph.hash, table.model
     return calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
+
+
+def certify_table(
+    table: MarginTable,
+    risk_at_most: float,
+    confidence: float = 0.9,
+    *,
+    of: Event = "error",
+    per: str | None = None,
+    mode: str | None = None,
+    level: float = 0.95,
+) -> Policy:
+    """A policy that keeps the risk, from the labelled rows of a table."""
+    scores = Scores.of(labelled_rows(table), np.inf if mode == CONFIDENCE else -np.inf)
+    graph, model = table.graph.hash, table.model
+    return certify(
+        scores, risk_at_most, confidence, of=of, per=per, graph=graph, model=model, mode=mode, level=level
+    )
 
 
 def labelled_rows(table: MarginTable) -> MarginTable:
@@ -108,9 +130,11 @@ def rank_on(policy: Policy, target: MarginTable, *, any_model: bool = False) -> 
     """The policy with the threshold that accepts its share of the target's rows, without looking at labels there.
 
     Calibrated thresholds do not carry their coverage over to other pictures (the paper's strict transfer); what ranks
-    the answers does. Rows that the policy cannot score are never accepted, and are left out.
+    the answers does. Rows that the policy cannot score are never accepted, and are left out. What was promised for the
+    calibrated threshold is not promised for this one.
     """
     check_policy(policy, target.graph, target.model, target.source, any_model=any_model)
+    policy = replace(policy, guarantee=None)
     scores = Scores.of(target, np.inf if policy.mode == CONFIDENCE else -np.inf)
     before = policy.apply(scores)
     scored = ~np.isnan(before.risk)
@@ -154,13 +178,17 @@ def decide(
     own = np.array([(row.direct.image or 0.0) >= 0 for row in table.rows], dtype=bool)
     foreign = alone & (table.yes != own)
     by_confidence = alone | policy.vetoed(scores)
+    families, promised = table.families, policy.guarantee
     for i, row in enumerate(table.rows):
+        promise = None if promised is None else promised.promise(families[i])
         rejected = reject_foreign and bool(foreign[i])
         accepted = bool(applied.accepted[i]) and not rejected
         risk = None if rejected or np.isnan(applied.risk[i]) else float(applied.risk[i])
         threshold = float(applied.threshold[i])
         witness: Witness | None = None
-        if risk is None and not rejected:
+        if promised is not None and promise is None and not rejected:
+            why = f'this policy promises nothing for answers of the family "{families[i]}", and accepts none'
+        elif risk is None and not rejected:
             why = f'"{row.relation}" is outside the graph, and this policy was calibrated without such rows'
         elif by_confidence[i]:
             witness, why = confidence_reason(row, accepted, foreign=rejected)
@@ -177,6 +205,7 @@ def decide(
             reason=sentence(accepted, why, risk, threshold),
             standing=Standing(policy.standing(risk), policy.standing(threshold)),
             foreign=bool(foreign[i]),
+            promise=promise,
         )
 
 

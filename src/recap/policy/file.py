@@ -16,8 +16,10 @@ from recap.policy.policy import CONFIDENCE, MODES, STAGED, Policy
 from recap.validation import explain
 
 KIND = "recap-policy"
-VERSION = 1
-CONCLUSIONS = {"gate": ("eligible", "verdict"), "ranked_on": ("verdict",)}
+VERSION = 2
+READABLE = (1, 2)
+"""version 1 has no guarantee"""
+CONCLUSIONS = {"gate": ("eligible", "verdict"), "ranked_on": ("verdict",), "guarantee": ("statement",)}
 """what a person finds first in a part; it follows from the rest, and is not read again"""
 
 _POLICY = TypeAdapter(Policy)
@@ -66,7 +68,7 @@ def _policy(text: str) -> Policy:
     if fields.pop("kind", KIND) != KIND or not isinstance(fields.get("mode"), str):
         raise RecapError("this is not a RECAP policy file")
     version = fields.pop("version", VERSION)
-    if version != VERSION:
+    if version not in READABLE:
         raise RecapError(f"policy version {version} is not known here (this is version {VERSION})")
     for name, conclusions in CONCLUSIONS.items():
         if isinstance(part := fields.get(name), dict):

@@ -12,6 +12,7 @@ from pydantic_core import core_schema
 
 from recap.errors import RecapError
 from recap.policy.gate import Gate, confidence_gate
+from recap.policy.guarantee import NOTHING_PROMISED, Guarantee
 from recap.policy.scores import RELATION_RISK, Scores
 from recap.risks.equations import selector
 from recap.statistics import EmpiricalCDF, accepted_count, coverage_threshold
@@ -59,6 +60,11 @@ class Counts:
     covered: NonNegativeInt
     positive: NonNegativeInt
     answered_yes: NonNegativeInt
+
+    @classmethod
+    def of(cls, scores: Scores) -> Counts:
+        counted = (scores.covered, scores.positive, scores.yes)
+        return cls(len(scores), scores.n_units, *(int(each.sum()) for each in counted))
 
 
 @dataclass(frozen=True)
@@ -126,9 +132,16 @@ class Policy:
     counts: Counts
     ranked_on: Ranked | None = None
     """None where the calibration rows themselves gave the threshold"""
+    guarantee: Guarantee | None = None
+    """what is promised of accepted answers; None where the threshold aims at a coverage alone"""
     fallback: Fallback | None
     """None if calibration held no rows outside the graph"""
     cdfs: CDFs
+
+    @property
+    def promise(self) -> str:
+        """What holds of accepted answers, in words; that nothing is promised, where nothing is."""
+        return NOTHING_PROMISED if self.guarantee is None else self.guarantee.statement
 
     @property
     def coverage_error(self) -> float:
@@ -177,6 +190,11 @@ class Policy:
             if self.staged is not None:
                 # The stages have scales of their own: outside the graph the percentile has its own threshold.
                 threshold = np.where(scores.covered, threshold, self.staged.fallback_threshold)
+        if self.guarantee is not None and self.guarantee.per_family:
+            known = self.guarantee.thresholds
+            limits = [known.get(family) for family in scores.named_families]
+            threshold = np.array([self.threshold if each is None else each for each in limits], dtype=float)
+            risk = np.where([each is None for each in limits], np.nan, risk)
         return Applied(risk <= threshold, risk, threshold, first_stage)
 
 
@@ -231,9 +249,7 @@ def calibrate(
         staged=staged,
         graph=graph,
         model=model,
-        counts=Counts(
-            len(scores), scores.n_units, int(scores.covered.sum()), int(scores.positive.sum()), int(scores.yes.sum())
-        ),
+        counts=Counts.of(scores),
         fallback=fallback,
         cdfs=cdfs,
     )

@@ -1,0 +1,175 @@
+"""A policy with a guarantee: the largest coverage whose true risk is at most α with probability 1 − δ.
+
+Units are split at random. The smaller share tunes: it chooses the mode, the CDFs, a hundred candidate thresholds and the one
+to begin with. The others are tested, threshold by threshold from there upwards, until one is not shown to keep the risk
+(fixed-sequence testing: the first wrong step already has a probability of at most δ, so that the number of candidates costs
+nothing). All that was chosen from data was chosen on units that prove nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recap.arrays import Bools, Floats
+from recap.errors import RecapError, one_of
+from recap.policy.guarantee import EVENTS, Event, Guarantee, Part
+from recap.policy.policy import IMG, STAGED, Counts, Policy, calibrate
+from recap.policy.scores import Scores
+from recap.statistics import EmpiricalCDF, errors, hallucinations
+from recap.statistics.betting import Spread, UnitSums, predicted_bounds, risk_at_most, risk_bound, unit_sums
+
+TUNING = 0.2
+"""share of the units that tunes"""
+CANDIDATES = 100
+SEED = 13
+FEWEST_UNITS = 4
+TUNING_COVERAGE = 0.8
+"""of the policy from which mode and CDFs are taken; its threshold is not used"""
+
+
+def certify(
+    scores: Scores,
+    risk_limit: float,
+    confidence: float,
+    *,
+    of: Event = "error",
+    per: str | None = None,
+    graph: str,
+    model: str | None = None,
+    mode: str | None = None,
+    level: float = 0.95,
+) -> Policy:
+    """A policy that keeps the risk, from labelled rows; an error that names the smallest provable risk where none can."""
+    _check(scores, risk_limit, confidence, of, per, mode)
+    tuning = tuning_rows(scores)
+    policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph=graph, model=model, mode=mode, level=level)
+    risk = policy.apply(scores).risk
+    bad = (errors if of == "error" else hallucinations)(scores.yes, scores.positive)
+    rows = Rows(risk, bad, scores.units)
+    groups = _groups(scores, tuning, per)
+    parts = tuple(
+        certify_part(rows.where(mine & tuning), rows.where(mine & ~tuning), risk_limit, (1 - confidence) / len(groups), name)
+        for name, mine in groups.items()
+    )
+    guarantee = Guarantee(
+        risk_at_most=risk_limit,
+        confidence=confidence,
+        of=of,
+        tuning_units=len(np.unique(scores.units[tuning])),
+        parts=parts,
+    )
+    shown = [part.threshold for part in parts if part.threshold is not None]
+    if not shown:
+        raise RecapError(_refusal(guarantee, scores.n_units))
+    promised = replace(
+        policy,
+        threshold=max(shown),
+        cdfs=replace(policy.cdfs, reference=EmpiricalCDF.of(risk[~np.isnan(risk)])),
+        counts=Counts.of(scores),
+        guarantee=guarantee,
+    )
+    accepted = promised.apply(scores).accepted[~tuning]
+    return replace(promised, coverage=float(max(accepted.mean(), 1 / len(accepted))))
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What is tested: each row's risk, whether it is bad, its unit."""
+
+    risk: Floats
+    bad: Bools
+    units: NDArray[np.intp]
+
+    def where(self, keep: Bools) -> Rows:
+        return Rows(self.risk[keep], self.bad[keep], self.units[keep])
+
+    def sums(self, thresholds: Floats, cap: float) -> UnitSums:
+        """By unit, in an order that has nothing to do with what they hold."""
+        sums = unit_sums(self.risk, self.bad, self.units, thresholds, cap)
+        order = np.random.default_rng(SEED).permutation(len(sums))
+        return UnitSums(sums.bad[order], sums.accepted[order], cap)
+
+
+def certify_part(tuning: Rows, tested: Rows, risk_limit: float, delta: float, family: str | None = None) -> Part:
+    """The largest threshold that the tested units show to keep the risk, beginning where the tuning units suggest."""
+    sizes = np.unique(tuning.units, return_counts=True)[1]
+    cap = int(sizes.max(initial=1))
+    known = tuning.risk[~np.isnan(tuning.risk)]
+    units = len(np.unique(tested.units))
+    told = {"family": family, "confidence": 1 - delta, "units": units, "rows": len(tested.risk), "unit_cap": cap}
+    if not len(known) or not units:
+        return Part(**told, threshold=None, coverage=0.0, events=0)
+    shares = np.arange(1, CANDIDATES + 1) / CANDIDATES
+    thresholds = np.unique(np.quantile(known, shares, method="inverted_cdf"))
+    before, sums = tuning.sums(thresholds, cap), tested.sums(thresholds, cap)
+    bounds = predicted_bounds(before, units, delta)
+    start = len(bounds) - 1 - int(np.argmin(bounds[::-1]))
+    spread = Spread.of(before)
+    shown = risk_at_most(sums.after(start), risk_limit, delta, spread.after(start))
+    steps = len(shown) if shown.all() else int(np.argmin(shown))
+    if not steps:
+        bound = risk_bound(sums.column(start), delta, spread.column(start))
+        return Part(**told, threshold=None, coverage=0.0, events=0, smallest=min(bound, 1.0))
+    threshold = float(thresholds[start + steps - 1])
+    accepted = tested.risk <= threshold
+    events = int((accepted & tested.bad).sum())
+    return Part(**told, threshold=threshold, coverage=float(accepted.mean()), events=events)
+
+
+def tuning_rows(scores: Scores) -> Bools:
+    """The rows of the units that tune: a random share, and more until two of them lie inside the graph.
+
+    When to stop is decided by the units drawn so far, so that those left are as independent as before.
+    """
+    order = np.random.default_rng(SEED).permutation(scores.n_units)
+    inside = np.zeros(scores.n_units, dtype=bool)
+    inside[scores.units[scores.covered]] = True
+    enough = np.cumsum(inside[order]) >= 2
+    count = max(2, round(TUNING * scores.n_units), int(np.argmax(enough)) + 1 if enough.any() else scores.n_units)
+    return np.isin(scores.units, order[:count])
+
+
+def _groups(scores: Scores, tuning: Bools, per: str | None) -> dict[str | None, Bools]:
+    """The rows of each part. Families are those that occur in two tuning units or more; no other costs confidence."""
+    if per is None:
+        return {None: np.ones(len(scores), dtype=bool)}
+    families = np.array(scores.named_families, dtype=str)
+    mine = {str(name): families == name for name in np.unique(families)}
+    often = {name: rows for name, rows in mine.items() if len(np.unique(scores.units[rows & tuning])) >= 2}
+    if not often:
+        raise RecapError(f"{scores.n_units} units are too few to promise anything for a family: none is in two tuning units")
+    return dict(often)
+
+
+def _refusal(guarantee: Guarantee, units: int) -> str:
+    asked = f"a risk of at most {guarantee.risk_at_most:g} cannot be shown with {guarantee.confidence:g} confidence"
+    best = min(guarantee.parts, key=lambda part: 1.0 if part.smallest is None else part.smallest)
+    where = f" (for {best.family})" if best.family else ""
+    if best.smallest is None or best.smallest >= 1.0:
+        return f"{asked}: {units} units are too few to show any risk below 1; label more, or ask for less confidence"
+    return (
+        f"{asked}: with these {units} units the smallest provable risk is {best.smallest:.3g}{where}; "
+        "label more units (recap plan says how many), or allow more risk"
+    )
+
+
+def _check(
+    scores: Scores, risk_limit: float, confidence: float, of: str, per: str | None, mode: str | None
+) -> None:
+    for name, value in (("risk-at-most", risk_limit), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise RecapError(f"{name} is {value:g}; it must lie between 0 and 1")
+    one_of(of, EVENTS, "an event")
+    if per is not None:
+        one_of(per, ("family",), "a kind of group")
+    if mode == STAGED:
+        raise RecapError(f"a staged policy has two thresholds, and no guarantee; --mode {IMG} can have one")
+    if scores.n_units < FEWEST_UNITS:
+        plural = "s are" if scores.n_units > 1 else " is"
+        raise RecapError(
+            f"{scores.n_units} unit{plural} too few to show any risk: some must tune and others test, "
+            f"{FEWEST_UNITS} at the very least"
+        )
