@@ -64,17 +64,18 @@ def calibrate(
 ) -> Policy:
     """A policy from the labelled rows, written to `out` where that is given.
 
-    It accepts a share `coverage` of them, 0.8 unless told otherwise. With `risk_at_most` it accepts as many as it can while
-    at most that share of the accepted are bad, with this `confidence` (0.9): wrong answers, or with `of="hallucination"`
-    false assertions; `per="family"` keeps that for each relation family. Where the rows cannot show it, an error says what
-    they can. With `target_scores` its threshold is ranked on those rows, whose labels are not looked at.
+    It accepts a share `coverage` of them, 0.8 unless told otherwise. With `risk_at_most` it accepts as many as it can
+    while at most that share of the accepted are bad, with this `confidence` (0.9): wrong answers, or with
+    `of="hallucination"` false assertions; `per="family"` keeps that for each relation family. Where the rows cannot
+    show it, an error says what they can. With `target_scores` the threshold is ranked on those rows, whose labels are
+    not looked at.
     """
     if first is not None and mode != "staged":
         raise RecapError("--first belongs to --mode staged")
-    if risk_at_most is None and not confidence is of is per is None:
+    if risk_at_most is None and (confidence, of, per) != (None, None, None):
         raise RecapError("--confidence, --of and --per belong to --risk-at-most")
     if risk_at_most is not None and coverage is not None:
-        raise RecapError("give --coverage or --risk-at-most: the one fixes how many are accepted, the other how many err")
+        raise RecapError("give --coverage or --risk-at-most: one fixes how many are accepted, the other how many err")
     if risk_at_most is not None and target_scores is not None:
         raise RecapError("a guarantee holds where the labels are; --target-scores ranks a threshold elsewhere")
     rows = as_table(table, graph)

@@ -62,10 +62,10 @@ def run(
     if json:
         print_json(verdict.to_json() | {"notes": notes})
     else:
-        _show(verdict)
+        _show(verdict, None if frozen is None else verdict.promise or frozen.promise)
 
 
-def _show(verdict: recap.Verdict) -> None:
+def _show(verdict: recap.Verdict, promise: str | None) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.panel import Panel
@@ -80,6 +80,8 @@ def _show(verdict: recap.Verdict) -> None:
     console.print(f'{escape(verdict.question)}  →  "{verdict.answer}"  [bold {colour}]{verdict.word}[/]')
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
     console.print(escape(verdict.reason))
+    if promise:
+        console.print(f"promise: {escape(promise)}")
 
 
 def _bar(share: float, width: int = 10) -> str:

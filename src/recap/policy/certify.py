@@ -1,9 +1,9 @@
 """A policy with a guarantee: the largest coverage whose true risk is at most α with probability 1 − δ.
 
-Units are split at random. The smaller share tunes: it chooses the mode, the CDFs, a hundred candidate thresholds and the one
-to begin with. The others are tested, threshold by threshold from there upwards, until one is not shown to keep the risk
-(fixed-sequence testing: the first wrong step already has a probability of at most δ, so that the number of candidates costs
-nothing). All that was chosen from data was chosen on units that prove nothing.
+Units are split at random. The smaller share tunes: it chooses the mode, the CDFs, a hundred candidate thresholds and
+the one to begin with. The others are tested, threshold by threshold from there upwards, until one is not shown to keep
+the risk (fixed-sequence testing: the first wrong step already has a probability of at most δ, so that the number of
+candidates costs nothing). All that was chosen from data was chosen on units that prove nothing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def certify(
     mode: str | None = None,
     level: float = 0.95,
 ) -> Policy:
-    """A policy that keeps the risk, from labelled rows; an error that names the smallest provable risk where none can."""
+    """A policy that keeps the risk, from labelled rows; where none can, an error names the smallest provable risk."""
     _check(scores, risk_limit, confidence, of, per, mode)
     tuning = tuning_rows(scores)
     policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph=graph, model=model, mode=mode, level=level)
@@ -51,7 +51,9 @@ def certify(
     rows = Rows(risk, bad, scores.units)
     groups = _groups(scores, tuning, per)
     parts = tuple(
-        certify_part(rows.where(mine & tuning), rows.where(mine & ~tuning), risk_limit, (1 - confidence) / len(groups), name)
+        certify_part(
+            rows.where(mine & tuning), rows.where(mine & ~tuning), risk_limit, (1 - confidence) / len(groups), name
+        )
         for name, mine in groups.items()
     )
     guarantee = Guarantee(
@@ -140,7 +142,9 @@ def _groups(scores: Scores, tuning: Bools, per: str | None) -> dict[str | None, 
     mine = {str(name): families == name for name in np.unique(families)}
     often = {name: rows for name, rows in mine.items() if len(np.unique(scores.units[rows & tuning])) >= 2}
     if not often:
-        raise RecapError(f"{scores.n_units} units are too few to promise anything for a family: none is in two tuning units")
+        raise RecapError(
+            f"{scores.n_units} units are too few to promise anything for a family: none is in two tuning units"
+        )
     return dict(often)
 
 
@@ -156,9 +160,7 @@ def _refusal(guarantee: Guarantee, units: int) -> str:
     )
 
 
-def _check(
-    scores: Scores, risk_limit: float, confidence: float, of: str, per: str | None, mode: str | None
-) -> None:
+def _check(scores: Scores, risk_limit: float, confidence: float, of: str, per: str | None, mode: str | None) -> None:
     for name, value in (("risk-at-most", risk_limit), ("confidence", confidence)):
         if not 0 < value < 1:
             raise RecapError(f"{name} is {value:g}; it must lie between 0 and 1")

@@ -82,9 +82,7 @@ def certify_table(
     """A policy that keeps the risk, from the labelled rows of a table."""
     scores = Scores.of(labelled_rows(table), np.inf if mode == CONFIDENCE else -np.inf)
     graph, model = table.graph.hash, table.model
-    return certify(
-        scores, risk_at_most, confidence, of=of, per=per, graph=graph, model=model, mode=mode, level=level
-    )
+    return certify(scores, risk_at_most, confidence, of=of, per=per, graph=graph, model=model, mode=mode, level=level)
 
 
 def labelled_rows(table: MarginTable) -> MarginTable:

@@ -19,7 +19,7 @@ KIND = "recap-policy"
 VERSION = 2
 READABLE = (1, 2)
 """version 1 has no guarantee"""
-CONCLUSIONS = {"gate": ("eligible", "verdict"), "ranked_on": ("verdict",), "guarantee": ("statement",)}
+CONCLUSIONS = {"gate": ("eligible", "verdict"), "ranked_on": ("verdict",)}
 """what a person finds first in a part; it follows from the rest, and is not read again"""
 
 _POLICY = TypeAdapter(Policy)
@@ -32,7 +32,8 @@ def save_policy(policy: Policy, path: str | Path) -> None:
 
 def policy_json(policy: Policy) -> str:
     """The policy as text: the same policy gives the same bytes."""
-    document: dict[str, Any] = {"kind": KIND, "version": VERSION, **_POLICY.dump_python(policy, by_alias=True)}
+    head = {"kind": KIND, "version": VERSION, "promise": policy.promise}
+    document: dict[str, Any] = head | _POLICY.dump_python(policy, by_alias=True)
     for name, conclusions in CONCLUSIONS.items():
         part = getattr(policy, name)
         if part is not None:
@@ -68,6 +69,7 @@ def _policy(text: str) -> Policy:
     if fields.pop("kind", KIND) != KIND or not isinstance(fields.get("mode"), str):
         raise RecapError("this is not a RECAP policy file")
     version = fields.pop("version", VERSION)
+    fields.pop("promise", None)  # what the guarantee says in words
     if version not in READABLE:
         raise RecapError(f"policy version {version} is not known here (this is version {VERSION})")
     for name, conclusions in CONCLUSIONS.items():

@@ -130,7 +130,7 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
         if frozen is None or drift is None:
             raise HTTPException(404, "nothing is calibrated: audits tell the evidence alone")
         gate = None if frozen.gate is None else frozen.gate.verdict
-        told = {"gate": gate, "model": service.model, "calibrated_on": vars(frozen.counts)}
+        told = {"gate": gate, "promise": frozen.promise, "model": service.model, "calibrated_on": vars(frozen.counts)}
         return PolicyResponse.model_validate(vars(frozen) | told | {"quantiles": quantiles, "drift": drift})
 
     @app.get("/healthz", summary="Whether the process lives", response_class=Response)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from recap.audit import ProbeResult
-from recap.policy import Standing, Witness
+from recap.policy import Guarantee, Standing, Witness
 from recap.policy.drift import Drift
 from recap.server.service import Limits
 
@@ -74,6 +74,9 @@ class AuditResponse(BaseModel):
     witness: Witness | None = Field(description="What decided: claim, contradiction, support, neutral or confidence.")
     reason: str
     standing: Standing
+    promise: str | None = Field(
+        None, description="What the policy guarantees of the answers that it accepts like this one; null where nothing."
+    )
     probes: list[ProbeResult]
     model: str
     row: dict[str, Any] = Field(description="The margins as a row of a margin table; `recap decide` reads it.")
@@ -98,6 +101,10 @@ class PolicyResponse(BaseModel):
     coverage: float
     threshold: float
     gate: str | None
+    promise: str = Field(
+        description="What is guaranteed of accepted answers, in words; that nothing is, where nothing is."
+    )
+    guarantee: Guarantee | None
     model: str | None
     calibrated_on: dict[str, int]
     quantiles: list[float] | None = Field(description="Thresholds for coverages of 1 % to 100 %.")

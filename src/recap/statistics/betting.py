@@ -2,13 +2,13 @@
 
 A unit (a picture with all its answers) has A accepted answers, W of them bad. "More than α of the accepted are bad" is
 E[W − αA] > 0, a statement about the mean of S = W − αA over independent units, however alike the answers of one unit
-are. Where it holds, 1 − λS is on average at most 1 for every λ ≥ 0 that was fixed before the unit was looked at, so that
-the product over the units exceeds 1/δ with a probability of at most δ (Ville); λ ≤ 1/((1 − α)·cap) keeps it positive.
-Which λ is chosen has no influence on that, only on how soon 1/δ is reached.
+are. Where it holds, 1 − λS is on average at most 1 for every λ ≥ 0 that was fixed before the unit was looked at, so
+that the product over the units reaches 1/δ with a probability of at most δ (Ville); λ < 1/((1 − α)·cap) keeps it
+positive. Which λ is chosen has no influence on that, only on how soon 1/δ is reached.
 
-Here λ is what replicates the payoff "1/δ or nothing" after the last unit, if sums were normal: with wealth K now, m units
-left and s² the variance of S, λ = φ(d) / (δK·s·√m) where Φ(d) = δK. Where there are many units this comes close to the
-power of the normal approximation, and unlike that holds for few units, too.
+Here λ is what replicates the payoff "1/δ or nothing" after the last unit, if sums were normal: with wealth K now, m
+units left and s² the variance of S, λ = φ(d) / (δK·s·√m) where Φ(d) = δK. With many units this comes close to the power
+of the normal approximation; unlike that, it holds for few units, too.
 """
 
 from __future__ import annotations
