@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
     from recap.evaluation import Evaluation, evaluate
+    from recap.evaluation.planning import LabelPlan, plan_labels
     from recap.paper.reproduce import reproduce
     from recap.policy import Decision, Policy, calibrate_table, load_policy, save_policy
     from recap.probes import Plan, Probe, View, plan_probes
@@ -33,6 +34,7 @@ _ROOMS = {
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
     "evaluation": "Evaluation evaluate",
+    "evaluation.planning": "LabelPlan plan_labels",
     "paper.reproduce": "reproduce",
     "policy": "Decision Policy calibrate_table load_policy save_policy",
     "probes": "Plan Probe View plan_probes",
@@ -49,6 +51,7 @@ __all__ = [
     "Decision",
     "Evaluation",
     "Graph",
+    "LabelPlan",
     "MarginTable",
     "Plan",
     "Policy",
@@ -69,6 +72,7 @@ __all__ = [
     "load_graph",
     "load_policy",
     "parse",
+    "plan_labels",
     "plan_probes",
     "probe",
     "read_table",

@@ -26,6 +26,7 @@ FUNCTIONS = {
     "graph learn": ("recap.evaluation.learned_graph:learn_graph",),
     "graph show": ("recap:load_graph",),
     "parse": ("recap:parse",),
+    "plan": ("recap:plan_labels",),
     "probe": ("recap:probe",),
     "reproduce": ("recap:reproduce",),
     "score": ("recap:score",),
@@ -48,6 +49,7 @@ WRITTEN_BY_THE_COMMAND = {
     ("decide", "out"),
     ("evaluate", "out"),
     ("graph learn", "out"),
+    ("plan", "out"),
     ("table convert", "out"),
 }
 """the result is returned, or written by `write_table` and the like"""

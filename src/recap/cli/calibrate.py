@@ -91,6 +91,8 @@ def run(
             f"may miss {policy.coverage:.0%} by ±{100 * policy.coverage_error:.0f} points (one standard deviation)"
         )
     labelled = labelled_rows(rows)
+    if units < FEW_UNITS and policy.guarantee is None and not ranked:
+        notice(_provable(policy, labelled))
     accepted = policy.apply(policy.scores(labelled)).accepted
     right, hfpr = (metric(accepted, labelled.yes, labelled.positive) for metric in (accuracy, hallucination_fpr))
     taken, negatives = int(accepted.sum()), int((accepted & ~labelled.positive).sum())
@@ -125,3 +127,17 @@ def run(
             f"there      calibration's threshold {ranked.source_threshold:.4f} accepts {ranked.source_coverage:.1%}"
         )
     typer.echo(f"policy     {out}")
+
+
+def _provable(policy: recap.Policy, labelled: recap.MarginTable) -> str:
+    """What so few units can promise at best."""
+    from recap.policy.certify import smallest_risk
+
+    told = "with 90 % confidence, "
+    try:
+        smallest = smallest_risk(policy.scores(labelled), 0.9, mode=None if policy.staged else policy.mode)
+    except recap.RecapError as error:
+        return f"nothing can be promised about errors: {error}"
+    if smallest is None:
+        return f"{told}these units cannot promise any risk below 1"
+    return f"{told}the smallest risk that these units could promise is {smallest:.3g} (--risk-at-most)"

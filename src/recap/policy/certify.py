@@ -26,6 +26,8 @@ TUNING = 0.2
 CANDIDATES = 100
 SEED = 13
 FEWEST_UNITS = 4
+IMPOSSIBLE = 1e-9
+"""a risk that nothing can show: what is asked for where only the smallest provable one is of interest"""
 TUNING_COVERAGE = 0.8
 """of the policy from which mode and CDFs are taken; its threshold is not used"""
 
@@ -47,13 +49,11 @@ def certify(
     tuning = tuning_rows(scores)
     policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph=graph, model=model, mode=mode, level=level)
     risk = policy.apply(scores).risk
-    bad = (errors if of == "error" else hallucinations)(scores.yes, scores.positive)
-    rows = Rows(risk, bad, scores.units)
+    rows = Rows(risk, _bad(scores, of), scores.units)
     groups = _groups(scores, tuning, per)
+    delta = (1 - confidence) / len(groups)
     parts = tuple(
-        certify_part(
-            rows.where(mine & tuning), rows.where(mine & ~tuning), risk_limit, (1 - confidence) / len(groups), name
-        )
+        certify_part(rows.where(mine & tuning), rows.where(mine & ~tuning), risk_limit, delta, name)
         for name, mine in groups.items()
     )
     guarantee = Guarantee(
@@ -75,6 +75,20 @@ def certify(
     )
     accepted = promised.apply(scores).accepted[~tuning]
     return replace(promised, coverage=float(max(accepted.mean(), 1 / len(accepted))))
+
+
+def smallest_risk(scores: Scores, confidence: float, of: Event = "error", mode: str | None = None) -> float | None:
+    """The smallest risk that the rows can show with this confidence, at some coverage; None where none below 1."""
+    _check(scores, 0.5, confidence, of, None, mode)
+    tuning = tuning_rows(scores)
+    policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph="", mode=mode)
+    rows = Rows(policy.apply(scores).risk, _bad(scores, of), scores.units)
+    found = certify_part(rows.where(tuning), rows.where(~tuning), IMPOSSIBLE, 1 - confidence).smallest
+    return None if found is None or found >= 1 else found
+
+
+def _bad(scores: Scores, of: Event) -> Bools:
+    return (errors if of == "error" else hallucinations)(scores.yes, scores.positive)
 
 
 @dataclass(frozen=True)

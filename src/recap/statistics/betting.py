@@ -110,9 +110,7 @@ def risk_at_most(sums: UnitSums, alpha: ArrayLike, delta: float, spread: Spread)
     accepted, squared = spread.accepted * spread.weight, spread.accepted_squared * spread.weight
     bursts, singles, seen = spread.burst * 2.0, np.full_like(spread.burst, 2.0), spread.weight
     for i, (w, a) in enumerate(zip(sums.bad, sums.accepted, strict=True)):
-        # The variance that S would have if the risk were α: more bad answers, in bursts like those seen.
-        variance = alphas * (bursts / singles * accepted - alphas * squared) / seen
-        variance = np.maximum(variance, 1e-4 * alphas)
+        variance = _variance(alphas, accepted / seen, squared / seen, bursts / singles)
         bet = np.minimum(_normal_hedge(wealth - goal - math.log(AIM)) / np.sqrt(variance * (units - i)), most)
         wealth += np.log1p(-np.where(shown, 0.0, bet) * (w - alphas * a))
         shown |= wealth >= goal
@@ -132,6 +130,32 @@ def risk_bound(sums: UnitSums, delta: float, spread: Spread) -> float:
     return float(alphas[0] if not len(beyond) else min(1.0, alphas[beyond[-1]] + BOUND_STEP))
 
 
+def share_interval(event: Bools, among: Bools, units: NDArray[np.intp], level: float = 0.95) -> tuple[float, float]:
+    """Limits of the true share of `among` that has the event, for however few units: wide where little is known.
+
+    Each limit is a bound by betting at half of what may go wrong; nothing is taken for normal, and nothing resampled.
+    """
+    if not among.any():
+        return 0.0, 1.0
+    risk = np.where(among, 0.0, np.nan)
+    cap = float(np.bincount(np.unique(units, return_inverse=True)[1].reshape(-1)).max())
+    order = np.random.default_rng(0).permutation(len(np.unique(units)))
+
+    def upper(bad: Bools) -> float:
+        sums = unit_sums(risk, bad, units, np.zeros(1), cap)
+        shuffled = UnitSums(sums.bad[order], sums.accepted[order], cap)
+        # Sizes of bets may not come from these labels: as many bad as good, in bursts of half a unit.
+        assumed = Spread(
+            sums.accepted.mean(axis=0),
+            (sums.accepted**2).mean(axis=0),
+            np.array([1 + 0.3 * (cap - 1)]),
+            float(len(sums)),
+        )
+        return risk_bound(shuffled, (1 - level) / 2, assumed)
+
+    return 1 - upper(~event), upper(event)
+
+
 def predicted_bounds(sums: UnitSums, units: int, delta: float) -> Floats:
     """The risk that so many other units like these would probably show, (k,); 1 where none.
 
@@ -141,12 +165,17 @@ def predicted_bounds(sums: UnitSums, units: int, delta: float) -> Floats:
     hedge = float(_normal_hedge(np.array(-goal)))
     bounds = np.ones(sums.bad.shape[1])
     for alpha in np.geomspace(0.6, 0.004, 44):
-        variance = np.maximum(alpha * (spread.burst * spread.accepted - alpha * spread.accepted_squared), 1e-4 * alpha)
+        variance = _variance(alpha, spread.accepted, spread.accepted_squared, spread.burst)
         bet = np.minimum(hedge / np.sqrt(variance * units), 0.95 / ((1 - alpha) * sums.cap))
         grown = np.log1p(-bet * (sums.bad - alpha * sums.accepted)).sum(axis=0) + 0.5 * np.log1p(-bet * (1 - alpha))
         reached = grown * units / (len(sums) + 0.5) >= goal
         bounds = np.where(reached, alpha, bounds)
     return bounds
+
+
+def _variance(alpha: Floats | float, accepted: Floats, squared: Floats, burst: Floats) -> Floats:
+    """The variance that S would have if the risk were α: bad answers in bursts like those seen, or by chance."""
+    return alpha * np.maximum(np.maximum(burst * accepted - alpha * squared, (1 - alpha) * accepted), 1e-4)
 
 
 def _normal_hedge(log_share: Floats) -> Floats:
