@@ -20,7 +20,7 @@ from benchmarks.clustered import World, worlds
 
 from recap.errors import RecapError
 from recap.policy import Policy, Scores, calibrate, certify
-from recap.policy.certify import CANDIDATES, TUNING_COVERAGE, Rows, tuning_rows
+from recap.policy.certify import TUNING_COVERAGE, Rows, tuning_rows, with_worthy_fallback
 from recap.statistics import errors
 from recap.statistics.betting import predicted_bounds
 
@@ -90,11 +90,10 @@ def rivals(world: World, scores: Scores, everyone: Scores) -> dict[str, tuple[bo
     """The other tests on the same split, candidates and start; MAPIE on the rows of the test units."""
     tuning = tuning_rows(scores)
     policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph="")
+    policy = with_worthy_fallback(policy, scores, tuning, "error", world.alpha, world.delta)
     rows = Rows(policy.apply(scores).risk, errors(scores.yes, scores.positive), scores.units)
     before, tested = rows.where(tuning), rows.where(~tuning)
-    known = before.risk[~np.isnan(before.risk)]
-    thresholds = np.unique(np.quantile(known, np.arange(1, CANDIDATES + 1) / CANDIDATES, method="inverted_cdf"))
-    cap = int(np.unique(before.units, return_counts=True)[1].max())
+    thresholds, cap = before.thresholds(), before.cap()
     tuned, sums = before.sums(thresholds, cap), tested.sums(thresholds, cap)
     bounds = predicted_bounds(tuned, len(sums), world.delta)
     start = len(bounds) - 1 - int(np.argmin(bounds[::-1]))

@@ -18,11 +18,12 @@ from recap.errors import RecapError, one_of
 from recap.policy.guarantee import EVENTS, Event, Guarantee, Part
 from recap.policy.policy import IMG, STAGED, Counts, Policy, calibrate
 from recap.policy.scores import Scores
+from recap.risks import FITTED
 from recap.statistics import EmpiricalCDF, errors, hallucinations
 from recap.statistics.betting import Spread, UnitSums, predicted_bounds, risk_at_most, risk_bound, unit_sums
 
-TUNING = 0.2
-"""share of the units that tunes"""
+TUNING, FITTING = 0.2, 0.4
+"""share of the units that tunes; of a mode that is fitted, more are needed"""
 CANDIDATES = 100
 SEED = 13
 FEWEST_UNITS = 4
@@ -46,12 +47,14 @@ def certify(
 ) -> Policy:
     """A policy that keeps the risk, from labelled rows; where none can, an error names the smallest provable risk."""
     _check(scores, risk_limit, confidence, of, per, mode)
-    tuning = tuning_rows(scores)
-    policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph=graph, model=model, mode=mode, level=level)
-    risk = policy.apply(scores).risk
-    rows = Rows(risk, _bad(scores, of), scores.units)
+    tuning = tuning_rows(scores, mode)
     groups = _groups(scores, tuning, per)
     delta = (1 - confidence) / len(groups)
+    policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph=graph, model=model, mode=mode, level=level)
+    if per is None:
+        policy = with_worthy_fallback(policy, scores, tuning, of, risk_limit, delta)
+    risk = policy.apply(scores).risk
+    rows = Rows(risk, _bad(scores, of), scores.units)
     parts = tuple(
         certify_part(rows.where(mine & tuning), rows.where(mine & ~tuning), risk_limit, delta, name)
         for name, mine in groups.items()
@@ -80,11 +83,36 @@ def certify(
 def smallest_risk(scores: Scores, confidence: float, of: Event = "error", mode: str | None = None) -> float | None:
     """The smallest risk that the rows can show with this confidence, at some coverage; None where none below 1."""
     _check(scores, 0.5, confidence, of, None, mode)
-    tuning = tuning_rows(scores)
+    tuning = tuning_rows(scores, mode)
     policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph="", mode=mode)
+    policy = with_worthy_fallback(policy, scores, tuning, of, IMPOSSIBLE, 1 - confidence)
     rows = Rows(policy.apply(scores).risk, _bad(scores, of), scores.units)
     found = certify_part(rows.where(tuning), rows.where(~tuning), IMPOSSIBLE, 1 - confidence).smallest
     return None if found is None or found >= 1 else found
+
+
+def with_worthy_fallback(
+    policy: Policy, scores: Scores, tuning: Bools, of: Event, risk_limit: float, delta: float
+) -> Policy:
+    """The policy, without its fallback where the tuning units suggest that more can be promised inside the graph alone.
+
+    One threshold accepts the same share in both branches: where confidence outside the graph is worth little, its
+    errors would use up what may go wrong inside.
+    """
+    if policy.fallback is None:
+        return policy
+    alone = replace(policy, fallback=None, cdfs=replace(policy.cdfs, branch=None))
+    units = scores.n_units - len(np.unique(scores.units[tuning]))
+
+    def promising(some: Policy) -> tuple[float, float]:
+        """Predicted coverage at this risk, then how small a risk might be shown at all."""
+        rows = Rows(some.apply(scores).risk, _bad(scores, of), scores.units).where(tuning)
+        found = rows.candidates()
+        bounds = predicted_bounds(found, units, delta)
+        shares = found.accepted.sum(axis=0) / len(rows.risk)
+        return float(np.where(bounds <= risk_limit, shares, 0.0).max()), -float(bounds.min())
+
+    return alone if promising(alone) > promising(policy) else policy
 
 
 def _bad(scores: Scores, of: Event) -> Bools:
@@ -102,24 +130,38 @@ class Rows:
     def where(self, keep: Bools) -> Rows:
         return Rows(self.risk[keep], self.bad[keep], self.units[keep])
 
+    def scored(self) -> Rows:
+        """Those that could be accepted at all."""
+        return self.where(~np.isnan(self.risk))
+
+    def thresholds(self) -> Floats:
+        """Candidates: the risks at a hundred shares of these rows."""
+        shares = np.arange(1, CANDIDATES + 1) / CANDIDATES
+        return np.unique(np.quantile(self.scored().risk, shares, method="inverted_cdf"))
+
+    def cap(self) -> int:
+        """The most answers that a unit has."""
+        return int(np.unique(self.scored().units, return_counts=True)[1].max(initial=1))
+
     def sums(self, thresholds: Floats, cap: float) -> UnitSums:
         """By unit, in an order that has nothing to do with what they hold."""
-        sums = unit_sums(self.risk, self.bad, self.units, thresholds, cap)
+        some = self.scored()
+        sums = unit_sums(some.risk, some.bad, some.units, thresholds, cap)
         order = np.random.default_rng(SEED).permutation(len(sums))
         return UnitSums(sums.bad[order], sums.accepted[order], cap)
+
+    def candidates(self) -> UnitSums:
+        """These rows at their own candidates."""
+        return self.sums(self.thresholds(), self.cap())
 
 
 def certify_part(tuning: Rows, tested: Rows, risk_limit: float, delta: float, family: str | None = None) -> Part:
     """The largest threshold that the tested units show to keep the risk, beginning where the tuning units suggest."""
-    sizes = np.unique(tuning.units, return_counts=True)[1]
-    cap = int(sizes.max(initial=1))
-    known = tuning.risk[~np.isnan(tuning.risk)]
-    units = len(np.unique(tested.units))
+    cap, units = tuning.cap(), len(np.unique(tested.scored().units))
     told = {"family": family, "confidence": 1 - delta, "units": units, "rows": len(tested.risk), "unit_cap": cap}
-    if not len(known) or not units:
+    if not len(tuning.scored().risk) or not units:
         return Part(**told, threshold=None, coverage=0.0, events=0)
-    shares = np.arange(1, CANDIDATES + 1) / CANDIDATES
-    thresholds = np.unique(np.quantile(known, shares, method="inverted_cdf"))
+    thresholds = tuning.thresholds()
     before, sums = tuning.sums(thresholds, cap), tested.sums(thresholds, cap)
     bounds = predicted_bounds(before, units, delta)
     start = len(bounds) - 1 - int(np.argmin(bounds[::-1]))
@@ -135,7 +177,7 @@ def certify_part(tuning: Rows, tested: Rows, risk_limit: float, delta: float, fa
     return Part(**told, threshold=threshold, coverage=float(accepted.mean()), events=events)
 
 
-def tuning_rows(scores: Scores) -> Bools:
+def tuning_rows(scores: Scores, mode: str | None = None) -> Bools:
     """The rows of the units that tune: a random share, and more until two of them lie inside the graph.
 
     When to stop is decided by the units drawn so far, so that those left are as independent as before.
@@ -144,7 +186,11 @@ def tuning_rows(scores: Scores) -> Bools:
     inside = np.zeros(scores.n_units, dtype=bool)
     inside[scores.units[scores.covered]] = True
     enough = np.cumsum(inside[order]) >= 2
-    count = max(2, round(TUNING * scores.n_units), int(np.argmax(enough)) + 1 if enough.any() else scores.n_units)
+    count = max(
+        2,
+        round((FITTING if mode in FITTED else TUNING) * scores.n_units),
+        int(np.argmax(enough)) + 1 if enough.any() else scores.n_units,
+    )
     return np.isin(scores.units, order[:count])
 
 

@@ -12,11 +12,22 @@ import numpy as np
 from recap.claims import Graph
 from recap.errors import RecapError, RecapWarning
 from recap.models.contract import same_model
-from recap.policy.certify import certify
+from recap.policy.certify import certify, tuning_rows
 from recap.policy.guarantee import Event
-from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, Ranked, calibrate, stages
+from recap.policy.modes import check_mode, cross_fitted, fitted_on, fitted_on_tuning
+from recap.policy.policy import (
+    CONFIDENCE,
+    FIRST_STAGE,
+    MODES,
+    Policy,
+    Ranked,
+    calibrate,
+    needs_relation,
+    stages,
+)
 from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
 from recap.policy.scores import Scores
+from recap.risks import risk_named
 from recap.statistics import EmpiricalCDF, coverage_threshold
 from recap.table import MarginTable
 
@@ -40,7 +51,7 @@ class Decision:
     """None where nothing could be scored: outside the graph without a fallback, or a foreign answer rejected as such"""
     threshold: float
     mode: str
-    """recap-img, recap-selector, confidence, staged; fallback for a row outside the graph"""
+    """recap-img, recap-selector, confidence, staged or another risk; fallback for a row outside the graph"""
     witness: Witness | None
     reason: str
     standing: Standing
@@ -64,9 +75,15 @@ def calibrate_table(
     first_stage: float = FIRST_STAGE,
 ) -> Policy:
     """A policy from the labelled rows of a table; unlabelled rows are left out."""
-    scores = Scores.of(labelled_rows(table), np.inf if mode == CONFIDENCE else -np.inf)
+    check_mode(mode)
+    rows = labelled_rows(table)
+    scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
     graph, model = table.graph.hash, table.model
-    return calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
+    fitted = None
+    if mode is not None and mode not in MODES:
+        fitted, scores = fitted_on(rows, mode, rows.labelled), cross_fitted(scores, rows, mode)
+    policy = calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
+    return replace(policy, fitted=fitted)
 
 
 def certify_table(
@@ -80,9 +97,14 @@ def certify_table(
     level: float = 0.95,
 ) -> Policy:
     """A policy that keeps the risk, from the labelled rows of a table."""
-    scores = Scores.of(labelled_rows(table), np.inf if mode == CONFIDENCE else -np.inf)
-    graph, model = table.graph.hash, table.model
-    return certify(scores, risk_at_most, confidence, of=of, per=per, graph=graph, model=model, mode=mode, level=level)
+    check_mode(mode)
+    rows = labelled_rows(table)
+    scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
+    fitted = None
+    if mode is not None and mode not in MODES:
+        fitted, scores = fitted_on_tuning(scores, rows, mode, tuning_rows(scores, mode))
+    told = {"of": of, "per": per, "graph": table.graph.hash, "model": table.model, "mode": mode, "level": level}
+    return replace(certify(scores, risk_at_most, confidence, **told), fitted=fitted)
 
 
 def labelled_rows(table: MarginTable) -> MarginTable:
@@ -133,7 +155,7 @@ def rank_on(policy: Policy, target: MarginTable, *, any_model: bool = False) -> 
     """
     check_policy(policy, target.graph, target.model, target.source, any_model=any_model)
     policy = replace(policy, guarantee=None)
-    scores = Scores.of(target, np.inf if policy.mode == CONFIDENCE else -np.inf)
+    scores = policy.scores(target) if policy.staged is None else Scores.of(target)
     before = policy.apply(scores)
     scored = ~np.isnan(before.risk)
     if not scored.any():
@@ -187,7 +209,10 @@ def decide(
         if promised is not None and promise is None and not rejected:
             why = f'this policy promises nothing for answers of the family "{families[i]}", and accepts none'
         elif risk is None and not rejected:
-            why = f'"{row.relation}" is outside the graph, and this policy was calibrated without such rows'
+            left = "promises nothing there" if promised else "was calibrated without such rows"
+            why = f'"{row.relation}" is outside the graph, and this policy {left}'
+        elif policy.mode not in MODES and scores.covered[i] and not rejected:
+            why = f"{policy.mode} decided ({risk_named(policy.mode).about})"
         elif by_confidence[i]:
             witness, why = confidence_reason(row, accepted, foreign=rejected)
         else:

@@ -15,12 +15,13 @@ from recap.policy.gate import Gate, confidence_gate
 from recap.policy.guarantee import NOTHING_PROMISED, Guarantee
 from recap.policy.scores import RELATION_RISK, Scores
 from recap.risks.equations import selector
+from recap.risks.fitted import Fit
 from recap.statistics import EmpiricalCDF, accepted_count, coverage_threshold
 from recap.table import Bools, Floats, MarginTable
 
 IMG, SELECTOR, CONFIDENCE, STAGED = "recap-img", "recap-selector", "confidence", "staged"
 MODES = (IMG, SELECTOR, CONFIDENCE, STAGED)
-"""The gate chooses between the first two. The others are there to compare with, and must be asked for."""
+"""The gate chooses between the first two. The others must be asked for, as any other risk (see `modes.py`)."""
 
 FIRST_STAGE = 0.6
 
@@ -110,6 +111,10 @@ class CDFs:
         """A mode's risk of rows inside the graph: R_img, R_sel or R_conf; NaN outside."""
         if mode == CONFIDENCE:
             return np.where(scores.covered, scores.confidence, np.nan)
+        if mode not in MODES:
+            if scores.other is None:
+                raise RecapError(f"these scores lack the risk {mode}")
+            return np.where(scores.covered, scores.other, np.nan)
         if mode == SELECTOR and self.relation is not None:
             score = selector(self.confidence(scores.confidence), self.relation(scores.relation))
             return np.where(scores.covered, score, np.nan)
@@ -137,6 +142,8 @@ class Policy:
     fallback: Fallback | None
     """None if calibration held no rows outside the graph"""
     cdfs: CDFs
+    fitted: Fit | None = None
+    """of a mode that is fitted: what was fitted"""
 
     @property
     def promise(self) -> str:
@@ -164,8 +171,11 @@ class Policy:
 
     def scores(self, table: MarginTable) -> Scores:
         """What this policy needs to know of a table's rows: probes only where they can matter."""
+        from recap.policy.modes import with_mode  # which needs this module
+
         first = -math.inf if self.staged is None else self.staged.threshold
-        return Scores.of(table, math.inf if self.mode == CONFIDENCE else first)
+        found = Scores.of(table, first if needs_relation(self.mode) else math.inf)
+        return with_mode(found, table, self.mode, self.fitted)
 
     def vetoed(self, scores: Scores) -> Bools:
         """Where confidence decided: the larger of the selector's two percentiles (Eq. 9), or the whole mode."""
@@ -224,7 +234,7 @@ def calibrate(
     inside = scores.where(scores.covered)
     gate = confidence_gate(inside, level)
     chosen = mode or (SELECTOR if gate.eligible else IMG)
-    relation = None if chosen == CONFIDENCE else EmpiricalCDF.of(inside.relation)
+    relation = EmpiricalCDF.of(inside.relation) if needs_relation(chosen) else None
     cdfs = CDFs(EmpiricalCDF.of(inside.confidence), relation)
     score = cdfs.score(chosen, inside)
     outside = scores.confidence[~scores.covered]
@@ -255,6 +265,11 @@ def calibrate(
     )
 
 
+def needs_relation(mode: str | None) -> bool:
+    """Whether a mode (None: the gate chooses) ranks by relation evidence, and thereby needs its probes."""
+    return mode is None or mode in (IMG, SELECTOR, STAGED)
+
+
 def stages(
     scores: Scores, coverage: float, staged: Staged, threshold: float, fallback: Fallback | None
 ) -> tuple[Staged, float]:
@@ -279,8 +294,6 @@ def _check(scores: Scores, coverage: float, mode: str | None, first_stage: float
         raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
     if not 0 < level < 1:
         raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
-    if mode is not None and mode not in MODES:
-        raise RecapError(f'"{mode}" is not a mode ({", ".join(MODES)})')
     if mode == STAGED and not 0 < first_stage < coverage:
         raise RecapError(
             f"the first stage accepts {first_stage:g}; it must lie between 0 and the coverage {coverage:g}"

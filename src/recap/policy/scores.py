@@ -27,6 +27,8 @@ class Scores:
     units: NDArray[np.intp]
     families: NDArray[np.str_] | None = None
     """relation families; None where nobody asks for them"""
+    other: Floats | None = None
+    """the risk of a mode that is neither RECAP's own nor confidence"""
 
     @classmethod
     def of(cls, table: MarginTable, unprobed: float = -np.inf) -> Scores:
