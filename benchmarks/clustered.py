@@ -41,6 +41,8 @@ class World:
     delta: float = 0.1
     alike: bool = False
     """all answers of a unit are about one statement, in other words"""
+    evidence_noise: float = 1.2
+    """of claim and contradiction; the direct margin has 0.7"""
 
     def primitives(self, rng: np.random.Generator, units: int) -> dict[str, np.ndarray]:
         """Margins, labels, families (3 is outside) and units of so many units, a column each."""
@@ -71,8 +73,8 @@ class World:
         sign, leaning = np.where(truth, 1, -1), self.bias + noise()
         return {
             "direct": leaning + strength * sign + 0.7 * noise(),
-            "claim": leaning + strength * sign + 1.2 * noise(),
-            "contradiction": leaning - strength * sign + 1.2 * noise(),
+            "claim": leaning + strength * sign + self.evidence_noise * noise(),
+            "contradiction": leaning - strength * sign + self.evidence_noise * noise(),
             "truth": truth,
             "family": family,
             "unit": unit,

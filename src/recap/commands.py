@@ -55,6 +55,7 @@ def calibrate(
     confidence: float | None = None,
     of: Event | None = None,
     per: str | None = None,
+    gate: str = "paper",
     mode: str | None = None,
     first: float | None = None,
     target_scores: MarginTable | File | None = None,
@@ -67,8 +68,9 @@ def calibrate(
     It accepts a share `coverage` of them, 0.8 unless told otherwise. With `risk_at_most` it accepts as many as it can
     while at most that share of the accepted are bad, with this `confidence` (0.9): wrong answers, or with
     `of="hallucination"` false assertions; `per="family"` keeps that for each relation family. Where the rows cannot
-    show it, an error says what they can. With `target_scores` the threshold is ranked on those rows, whose labels are
-    not looked at.
+    show it, an error says what they can. `gate="utility"` chooses the mode by the accuracy of what is accepted, where
+    the paper's gate asks whether confidence may be a veto. With `target_scores` the threshold is ranked on those rows,
+    whose labels are not looked at.
     """
     if first is not None and mode != "staged":
         raise RecapError("--first belongs to --mode staged")
@@ -83,10 +85,10 @@ def calibrate(
     first_stage = FIRST_STAGE if first is None else first
     if risk_at_most is not None:
         surely = CONFIDENCE_LEVEL if confidence is None else confidence
-        policy = certify_table(rows, risk_at_most, surely, of=of or "error", per=per, mode=mode, level=level)
+        policy = certify_table(rows, risk_at_most, surely, of=of or "error", per=per, mode=mode, level=level, gate=gate)
     else:
         share = COVERAGE if coverage is None else coverage
-        policy = calibrate_table(rows, share, mode=mode, level=level, first_stage=first_stage)
+        policy = calibrate_table(rows, share, mode=mode, level=level, first_stage=first_stage, gate=gate)
     if target is not None:
         policy = rank_on(policy, target, any_model=any_model)
     if out is not None:

@@ -34,8 +34,12 @@ def run(
     per: Annotated[
         str | None, opt.option("GROUP", "family: keep the risk in every relation family.", "all answers together")
     ] = None,
+    gate: Annotated[
+        str, opt.option("GATE", "Who chooses the mode: paper (may confidence veto?) or utility (what accepts best?).")
+    ] = "paper",
     mode: Annotated[
-        str | None, opt.option("MODE", "recap-img, recap-selector, staged or confidence.", "the gate decides")
+        str | None,
+        opt.option("MODE", "recap-img, recap-selector, staged, confidence, or any risk by name.", "the gate decides"),
     ] = None,
     first: Annotated[
         float | None,
@@ -70,7 +74,7 @@ def run(
              recap calibrate calibration.jsonl --target-scores new.jsonl --out policy.json
              recap calibrate calibration.jsonl --risk-at-most 0.1 --confidence 0.9 --out policy.json
     """
-    options = opt.pick(locals(), "out coverage risk_at_most confidence of per mode first level any_model")
+    options = opt.pick(locals(), "out coverage risk_at_most confidence of per gate mode first level any_model")
     from recap.policy import labelled_rows, policy_json
     from recap.statistics import accuracy, hallucination_fpr
 
@@ -113,7 +117,9 @@ def run(
             typer.echo(f"threshold  {'none  ' if threshold is None else f'{threshold:.4f}'} for {family}")
     if policy.staged:
         typer.echo(f"first      confidence risk ≤ {policy.staged.threshold:.4f} is accepted without probing")
-    if policy.gate:
+    if policy.utility:
+        typer.echo(f"utility    {policy.utility.verdict}")
+    elif policy.gate:
         typer.echo(f"gate       {policy.gate.verdict}")
     typer.echo(f"fitted on  {counts.rows} rows in {counts.units} units{outside}")
     shares = [f"{value:.1%}" if n else "undefined" for value, n in ((right, taken), (hfpr, negatives))]

@@ -129,7 +129,8 @@ def resampled(scores: Scores, units: NDArray[np.intp]) -> Scores:
     order = np.argsort(scores.units, kind="stable")
     starts = np.searchsorted(scores.units[order], np.arange(scores.n_units + 1))
     counts = np.diff(starts)[units]
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    ends = np.cumsum(counts)
+    within: NDArray[np.intp] = np.arange(int(ends[-1])) - np.repeat(ends - counts, counts)
     rows = order[np.repeat(starts[units], counts) + within]
     columns = {name: column[rows] for name, column in vars(scores).items() if column is not None}
     return replace(scores, **columns | {"units": np.repeat(np.arange(len(units)), counts)})

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from recap.arrays import Bools, Floats
 from recap.errors import RecapError, one_of
 from recap.policy.guarantee import EVENTS, Event, Guarantee, Part
-from recap.policy.policy import IMG, STAGED, Counts, Policy, calibrate
+from recap.policy.policy import IMG, STAGED, Counts, Policy, calibrate, with_reference
 from recap.policy.scores import Scores
 from recap.risks import FITTED
-from recap.statistics import EmpiricalCDF, errors, hallucinations
+from recap.statistics import errors, hallucinations
 from recap.statistics.betting import Spread, UnitSums, predicted_bounds, risk_at_most, risk_bound, unit_sums
 
 TUNING, FITTING = 0.2, 0.4
@@ -53,8 +53,7 @@ def certify(
     policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph=graph, model=model, mode=mode, level=level)
     if per is None:
         policy = with_worthy_fallback(policy, scores, tuning, of, risk_limit, delta)
-    risk = policy.apply(scores).risk
-    rows = Rows(risk, _bad(scores, of), scores.units)
+    rows = Rows(policy.apply(scores).risk, _bad(scores, of), scores.units)
     parts = tuple(
         certify_part(rows.where(mine & tuning), rows.where(mine & ~tuning), risk_limit, delta, name)
         for name, mine in groups.items()
@@ -69,13 +68,8 @@ def certify(
     shown = [part.threshold for part in parts if part.threshold is not None]
     if not shown:
         raise RecapError(_refusal(guarantee, scores.n_units))
-    promised = replace(
-        policy,
-        threshold=max(shown),
-        cdfs=replace(policy.cdfs, reference=EmpiricalCDF.of(risk[~np.isnan(risk)])),
-        counts=Counts.of(scores),
-        guarantee=guarantee,
-    )
+    policy = with_reference(policy, scores)
+    promised = replace(policy, threshold=max(shown), counts=Counts.of(scores), guarantee=guarantee)
     accepted = promised.apply(scores).accepted[~tuning]
     return replace(promised, coverage=float(max(accepted.mean(), 1 / len(accepted))))
 
@@ -158,9 +152,18 @@ class Rows:
 def certify_part(tuning: Rows, tested: Rows, risk_limit: float, delta: float, family: str | None = None) -> Part:
     """The largest threshold that the tested units show to keep the risk, beginning where the tuning units suggest."""
     cap, units = tuning.cap(), len(np.unique(tested.scored().units))
-    told = {"family": family, "confidence": 1 - delta, "units": units, "rows": len(tested.risk), "unit_cap": cap}
+    nothing = Part(
+        family=family,
+        threshold=None,
+        confidence=1 - delta,
+        units=units,
+        rows=len(tested.risk),
+        unit_cap=cap,
+        coverage=0.0,
+        events=0,
+    )
     if not len(tuning.scored().risk) or not units:
-        return Part(**told, threshold=None, coverage=0.0, events=0)
+        return nothing
     thresholds = tuning.thresholds()
     before, sums = tuning.sums(thresholds, cap), tested.sums(thresholds, cap)
     bounds = predicted_bounds(before, units, delta)
@@ -169,12 +172,11 @@ def certify_part(tuning: Rows, tested: Rows, risk_limit: float, delta: float, fa
     shown = risk_at_most(sums.after(start), risk_limit, delta, spread.after(start))
     steps = len(shown) if shown.all() else int(np.argmin(shown))
     if not steps:
-        bound = risk_bound(sums.column(start), delta, spread.column(start))
-        return Part(**told, threshold=None, coverage=0.0, events=0, smallest=min(bound, 1.0))
+        return replace(nothing, smallest=min(risk_bound(sums.column(start), delta, spread.column(start)), 1.0))
     threshold = float(thresholds[start + steps - 1])
     accepted = tested.risk <= threshold
     events = int((accepted & tested.bad).sum())
-    return Part(**told, threshold=threshold, coverage=float(accepted.mean()), events=events)
+    return replace(nothing, threshold=threshold, coverage=float(accepted.mean()), events=events)
 
 
 def tuning_rows(scores: Scores, mode: str | None = None) -> Bools:
@@ -199,13 +201,13 @@ def _groups(scores: Scores, tuning: Bools, per: str | None) -> dict[str | None, 
     if per is None:
         return {None: np.ones(len(scores), dtype=bool)}
     families = np.array(scores.named_families, dtype=str)
-    mine = {str(name): families == name for name in np.unique(families)}
+    mine: dict[str | None, Bools] = {str(name): families == name for name in np.unique(families)}
     often = {name: rows for name, rows in mine.items() if len(np.unique(scores.units[rows & tuning])) >= 2}
     if not often:
         raise RecapError(
             f"{scores.n_units} units are too few to promise anything for a family: none is in two tuning units"
         )
-    return dict(often)
+    return often
 
 
 def _refusal(guarantee: Guarantee, units: int) -> str:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from recap.claims import Graph
-from recap.errors import RecapError, RecapWarning
+from recap.errors import RecapError, RecapWarning, one_of
 from recap.models.contract import same_model
 from recap.policy.certify import certify, tuning_rows
+from recap.policy.choose import utility_gate
 from recap.policy.guarantee import Event
 from recap.policy.modes import check_mode, cross_fitted, fitted_on, fitted_on_tuning
 from recap.policy.policy import (
@@ -24,12 +25,17 @@ from recap.policy.policy import (
     calibrate,
     needs_relation,
     stages,
+    with_reference,
 )
 from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
 from recap.policy.scores import Scores
 from recap.risks import risk_named
-from recap.statistics import EmpiricalCDF, coverage_threshold
+from recap.statistics import coverage_threshold
 from recap.table import MarginTable
+
+GATES = ("paper", "utility")
+UTILITY_COVERAGE = 0.8
+"""at which modes are compared where a guarantee, and no coverage, is asked for"""
 
 
 @dataclass(frozen=True)
@@ -73,17 +79,22 @@ def calibrate_table(
     mode: str | None = None,
     level: float = 0.95,
     first_stage: float = FIRST_STAGE,
+    gate: str = "paper",
 ) -> Policy:
     """A policy from the labelled rows of a table; unlabelled rows are left out."""
     check_mode(mode)
     rows = labelled_rows(table)
     scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
+    utility = None
+    if _by_utility(gate, mode):
+        utility = utility_gate(scores, rows, coverage)
+        mode = utility.chosen.mode
     graph, model = table.graph.hash, table.model
     fitted = None
     if mode is not None and mode not in MODES:
         fitted, scores = fitted_on(rows, mode, rows.labelled), cross_fitted(scores, rows, mode)
     policy = calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
-    return replace(policy, fitted=fitted)
+    return replace(policy, fitted=fitted, utility=utility)
 
 
 def certify_table(
@@ -95,16 +106,31 @@ def certify_table(
     per: str | None = None,
     mode: str | None = None,
     level: float = 0.95,
+    gate: str = "paper",
 ) -> Policy:
     """A policy that keeps the risk, from the labelled rows of a table."""
     check_mode(mode)
     rows = labelled_rows(table)
     scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
-    fitted = None
+    fitted = utility = None
+    if _by_utility(gate, mode):
+        # Among as many units as a fitted mode would tune on: whichever is chosen, those that are tested had no say.
+        tuning = tuning_rows(scores)
+        utility = utility_gate(scores.where(tuning), rows.where(tuning), UTILITY_COVERAGE)
+        mode = utility.chosen.mode
     if mode is not None and mode not in MODES:
         fitted, scores = fitted_on_tuning(scores, rows, mode, tuning_rows(scores, mode))
-    told = {"of": of, "per": per, "graph": table.graph.hash, "model": table.model, "mode": mode, "level": level}
-    return replace(certify(scores, risk_at_most, confidence, **told), fitted=fitted)
+    graph, model = table.graph.hash, table.model
+    policy = certify(scores, risk_at_most, confidence, of=of, per=per, graph=graph, model=model, mode=mode, level=level)
+    return replace(policy, fitted=fitted, utility=utility)
+
+
+def _by_utility(gate: str, mode: str | None) -> bool:
+    """Whether the utility gate chooses the mode; asked for, a mode leaves neither gate anything to choose."""
+    one_of(gate, GATES, "a gate")
+    if gate == "utility" and mode is not None:
+        raise RecapError("give --mode or --gate utility: the gate chooses the mode")
+    return gate == "utility"
 
 
 def labelled_rows(table: MarginTable) -> MarginTable:
@@ -174,8 +200,7 @@ def rank_on(policy: Policy, target: MarginTable, *, any_model: bool = False) -> 
         return replace(policy, threshold=threshold, staged=staged, ranked_on=ranked)
     held = before.risk[scored]
     threshold = coverage_threshold(held, policy.coverage)
-    cdfs = replace(policy.cdfs, reference=EmpiricalCDF.of(held))
-    return replace(policy, threshold=threshold, cdfs=cdfs, ranked_on=ranked)
+    return replace(with_reference(policy, scores), threshold=threshold, ranked_on=ranked)
 
 
 def decide(

@@ -21,7 +21,7 @@ KIND = "recap-policy"
 VERSION = 2
 READABLE = (1, 2)
 """version 1 has no guarantee"""
-CONCLUSIONS = {"gate": ("eligible", "verdict"), "ranked_on": ("verdict",)}
+CONCLUSIONS = {"gate": ("eligible", "verdict"), "ranked_on": ("verdict",), "utility": ("verdict",)}
 """what a person finds first in a part; it follows from the rest, and is not read again"""
 
 _POLICY = TypeAdapter(Policy)
@@ -40,9 +40,11 @@ def policy_json(policy: Policy) -> str:
         part = getattr(policy, name)
         if part is not None:
             document[name] = {each: getattr(part, each) for each in conclusions} | document[name]
-    for name in ("ranked_on", "fitted"):
+    for name in ("ranked_on", "fitted", "utility"):
         if getattr(policy, name) is None:
             del document[name]
+    if policy.cdfs.sample is None:
+        del document["cdfs"]["sample"]
     text = json.dumps(document, indent=2, allow_nan=False)
     # One line for each list of numbers: a CDF of a thousand values should not bury the rest.
     return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda m: "[" + re.sub(r"\s+", " ", m.group(1)) + "]", text) + "\n"

@@ -68,7 +68,7 @@ def cross_fitted(scores: Scores, table: MarginTable, mode: str) -> Scores:
 
 
 def fitted_on_tuning(scores: Scores, table: MarginTable, mode: str, tuning: Bools) -> tuple[Fit | None, Scores]:
-    """The mode fitted on the units that tune, and on no other; their own risks are cross-fitted, as if they were new."""
+    """The mode fitted on the units that tune, and no other; their own risks are cross-fitted, as if they were new."""
     fitted = fitted_on(table, mode, tuning)
     found = with_mode(scores, table, mode, fitted)
     if fitted is None or found.other is None:

@@ -14,6 +14,7 @@ from recap.errors import RecapError
 from recap.policy.gate import Gate, confidence_gate
 from recap.policy.guarantee import NOTHING_PROMISED, Guarantee
 from recap.policy.scores import RELATION_RISK, Scores
+from recap.policy.utility import Utility
 from recap.risks.equations import selector
 from recap.risks.fitted import Fit
 from recap.statistics import EmpiricalCDF, accepted_count, coverage_threshold
@@ -24,6 +25,7 @@ MODES = (IMG, SELECTOR, CONFIDENCE, STAGED)
 """The gate chooses between the first two. The others must be asked for, as any other risk (see `modes.py`)."""
 
 FIRST_STAGE = 0.6
+SEED = 13
 
 
 FiniteFloats = Annotated[list[FiniteFloat], Field(min_length=1)]
@@ -106,6 +108,8 @@ class CDFs:
     reference: CDF | None = None
     """the risks among which the threshold was ranked, calibration's or, where `ranked_on` tells of one, the target's;
     None for staged policies, which have two scales, and in files that are older than this"""
+    sample: CDF | None = None
+    """one of these risks for each unit, drawn at random, for the watch over drift"""
 
     def score(self, mode: str, scores: Scores) -> Floats:
         """A mode's risk of rows inside the graph: R_img, R_sel or R_conf; NaN outside."""
@@ -144,6 +148,8 @@ class Policy:
     cdfs: CDFs
     fitted: Fit | None = None
     """of a mode that is fitted: what was fitted"""
+    utility: Utility | None = None
+    """the comparison that chose the mode, where the utility gate did"""
 
     @property
     def promise(self) -> str:
@@ -249,9 +255,8 @@ def calibrate(
             branch = EmpiricalCDF.of(score)
             cdfs = replace(cdfs, branch=branch)
             held = np.concatenate([branch(score), fallback.cdf(outside)])
-        cdfs = replace(cdfs, reference=EmpiricalCDF.of(held))
         threshold = coverage_threshold(held, coverage)
-    return Policy(
+    policy = Policy(
         mode=chosen,
         coverage=coverage,
         threshold=threshold,
@@ -263,6 +268,16 @@ def calibrate(
         fallback=fallback,
         cdfs=cdfs,
     )
+    return policy if staged else with_reference(policy, scores)
+
+
+def with_reference(policy: Policy, scores: Scores) -> Policy:
+    """The policy with the risks of these rows as what its threshold, standings and drift are seen against."""
+    risk = policy.apply(scores).risk
+    order = np.random.default_rng(SEED).permutation(np.flatnonzero(~np.isnan(risk)))
+    _, first = np.unique(scores.units[order], return_index=True)
+    sample, reference = EmpiricalCDF.of(risk[order[first]]), EmpiricalCDF.of(risk[order])
+    return replace(policy, cdfs=replace(policy.cdfs, reference=reference, sample=sample))
 
 
 def needs_relation(mode: str | None) -> bool:

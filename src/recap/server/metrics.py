@@ -56,7 +56,7 @@ class Metrics:
         witness = "none" if verdict.witness is None else verdict.witness.kind
         self.audits.labels(verdict.word, self.graph.family_of(verdict.row.relation), witness).inc()
         if self.monitor is not None and verdict.accepted is not None:
-            self.monitor.observe(verdict.risk, verdict.accepted)
+            self.monitor.observe(verdict.risk, verdict.accepted, verdict.row.unit)
 
     def drift(self) -> Drift | None:
         """Recent audits beside calibration; None where nothing is calibrated."""

@@ -67,7 +67,8 @@ def unit_sums(risk: Floats, bad: Bools, units: NDArray[np.intp], thresholds: Flo
 
     def summed(some: Bools) -> Floats:
         counts = np.bincount(units[some] * (k + 1) + first[some], minlength=n * (k + 1)).reshape(n, k + 1)
-        return np.cumsum(counts, axis=1)[:, :k] * weight[:, None]
+        running: Floats = np.cumsum(counts, axis=1)[:, :k].astype(float)
+        return running * weight[:, None]
 
     return UnitSums(summed(bad), summed(np.ones(len(bad), dtype=bool)), cap)
 

@@ -115,17 +115,21 @@ def resample_metrics(
     coverage: float = 0.8,
     draws: int = DRAWS,
     seed: int = SEED,
+    counts: Counts | None = None,
 ) -> dict[str, dict[str, Floats]]:
     """Acc@c, H-FPR@c, Err-AUC and Hall-AUC of each risk in every draw, (draws,) each.
 
-    All risks see the same draws, so differences between them are paired. Coverage is exact within each draw.
+    All risks see the same draws, so differences between them are paired. Coverage is exact within each draw. `counts`
+    are other draws than random ones: how often each takes each unit.
     """
-    counts = draw_units(int(units.max()) + 1, draws, seed)
+    if counts is None:
+        counts = draw_units(int(units.max()) + 1, draws, seed)
+    taken = counts
     wrong, hallucinated = errors(yes, positive), hallucinations(yes, positive)
 
     def metrics(risk: Floats) -> dict[str, Floats]:
         ranked = _Ranked(risk, units, wrong, hallucinated, ~positive)
-        columns = [block.metrics(coverage) for block in ranked.blocks(counts)]
+        columns = [block.metrics(coverage) for block in ranked.blocks(taken)]
         return {metric: np.concatenate([column[metric] for column in columns]) for metric in columns[0]}
 
     return {name: metrics(risk) for name, risk in risks.items()}
