@@ -14,7 +14,7 @@ __version__ = "0.2.0.dev0"
 if TYPE_CHECKING:
     from recap.audit import Auditor, Verdict, replay
     from recap.claims import Claim, Graph, Statement, load_graph, parse
-    from recap.commands import calibrate, decide, score
+    from recap.commands import calibrate, decide, label, queue, score
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
     from recap.evaluation import Evaluation, evaluate
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "audit": "Auditor Verdict replay",
     "claims": "Claim Graph Statement load_graph parse",
-    "commands": "calibrate decide score",
+    "commands": "calibrate decide label queue score",
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
     "evaluation": "Evaluation evaluate",
@@ -69,12 +69,14 @@ __all__ = [
     "decide",
     "demo",
     "evaluate",
+    "label",
     "load_graph",
     "load_policy",
     "parse",
     "plan_labels",
     "plan_probes",
     "probe",
+    "queue",
     "read_table",
     "replay",
     "reproduce",

@@ -12,11 +12,22 @@ from typing import Any
 
 from recap.claims import Graph
 from recap.errors import RecapError
-from recap.policy import Decision, Event, Policy, calibrate_table, certify_table, load_policy, rank_on, save_policy
+from recap.policy import (
+    Decision,
+    Event,
+    Policy,
+    calibrate_table,
+    certify_table,
+    check_policy,
+    load_policy,
+    rank_on,
+    save_policy,
+)
 from recap.policy import decide as decide_table
 from recap.policy.policy import FIRST_STAGE
+from recap.policy.queue import review_queue, with_labels
 from recap.risks import compute_risk, offered
-from recap.table import MarginTable, as_table
+from recap.table import MarginTable, Row, as_table
 
 File = str | Path
 COVERAGE = 0.8
@@ -107,3 +118,23 @@ def decide(
     """The decision for each row, in order, under a policy or the one in this file."""
     frozen = policy if isinstance(policy, Policy) else load_policy(policy)
     return decide_table(frozen, as_table(table, graph), force=force, any_model=any_model)
+
+
+def queue(
+    policy: Policy | File,
+    table: MarginTable | File,
+    *,
+    number: int = 20,
+    graph: Graph | File | None = None,
+    any_model: bool = False,
+) -> list[Row]:
+    """The unlabelled rows whose labels would teach a policy most: nearest to its threshold, one of each unit first."""
+    frozen = policy if isinstance(policy, Policy) else load_policy(policy)
+    rows = as_table(table, graph)
+    check_policy(frozen, rows.graph, rows.model, rows.source, any_model=any_model)
+    return review_queue(frozen, rows, number)
+
+
+def label(table: MarginTable | File, labels: MarginTable | File, *, graph: Graph | File | None = None) -> MarginTable:
+    """The table with the labels that another one has for rows of the same id."""
+    return with_labels(as_table(table, graph), as_table(labels, graph))

@@ -2,8 +2,8 @@
 
 What is seen in a window is described; whether it has moved is judged over the whole stream, by evidence that may be
 looked at any number of times (see `recap.statistics.streams`). Answers about one picture are alike, so that only one
-about each counts as evidence, beside one answer of each calibration unit. Which one is left to chance: lists of questions
-have an order, and what is asked first may be easier than the rest.
+about each counts as evidence, beside one answer of each calibration unit. Which one is left to chance: lists of
+questions have an order, and what is asked first may be easier than the rest.
 """
 
 from __future__ import annotations

@@ -17,9 +17,10 @@ from recap.claims import NoRelationError
 from recap.errors import RecapError
 from recap.server.batching import Batcher, BusyError
 from recap.server.guard import Guard
+from recap.server.labels import add_labels
 from recap.server.metrics import Metrics
 from recap.server.page import add_page, draw_ahead
-from recap.server.routes import add_audits, add_telling
+from recap.server.routes import ERRORS, add_audits, add_telling
 from recap.server.security import SecurityMiddleware
 from recap.server.service import Service
 
@@ -54,6 +55,7 @@ def create_app(service: Service) -> FastAPI:
     _errors(app, metrics)
     add_audits(app, service, batcher, metrics)
     add_telling(app, service, batcher, metrics)
+    add_labels(app, service, metrics, ERRORS)
     if guard is not None:
         guard.add(app)
     add_page(app, service)

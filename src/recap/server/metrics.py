@@ -12,6 +12,7 @@ from recap.audit import Verdict
 from recap.claims import Graph
 from recap.policy import Policy
 from recap.policy.drift import Drift, DriftMonitor
+from recap.policy.monitor import RiskMonitor
 
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 SIZES = (1, 2, 4, 8, 16, 32, 64)
@@ -19,7 +20,8 @@ GAUGES = {
     "recap_waiting": "Audits waiting for their turn.",
     "recap_coverage": "Share accepted of recent audits.",
     "recap_drift_distance": "Distance of recent risks from calibration's.",
-    "recap_drift_moved": "1 if recent risks have moved from calibration.",
+    "recap_drift_moved": "1 if risks have moved from calibration.",
+    "recap_risk_breached": "1 if labels say that the risk is larger than promised.",
 }
 
 M = TypeVar("M", Counter, Gauge, Histogram)
@@ -31,6 +33,9 @@ class Metrics:
     def __init__(self, policy: Policy | None, graph: Graph) -> None:
         self.registry, self.graph = CollectorRegistry(), graph
         self.monitor = None if policy is None else DriftMonitor(policy)
+        promised = None if policy is None else policy.guarantee
+        watch = RiskMonitor() if promised is None else RiskMonitor(promised.risk_at_most, promised.of)
+        self.risk = None if policy is None else watch
         self.audits = self._made(
             Counter, "recap_audits", "Audits by verdict, family and witness.", ["verdict", "family", "witness"]
         )
@@ -65,6 +70,8 @@ class Metrics:
     def exposition(self, waiting: int) -> bytes:
         """Everything in Prometheus' text format."""
         now = self.drift() or Drift(0, None, 1.0, None, None, False)
-        for gauge, value in zip(self.gauges, (waiting, now.coverage, now.distance, now.moved), strict=True):
+        breached = self.risk is not None and self.risk.state().breached
+        values = (waiting, now.coverage, now.distance, now.moved, breached)
+        for gauge, value in zip(self.gauges, values, strict=True):
             gauge.set(math.nan if value is None else value)
         return generate_latest(self.registry)

@@ -126,12 +126,14 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
 
     @app.get("/v1/policy", summary="The policy in force, and whether it still fits")
     async def policy() -> PolicyResponse:
-        frozen, drift = auditor.policy, metrics.drift()
-        if frozen is None or drift is None:
+        frozen, drift, risk = auditor.policy, metrics.drift(), metrics.risk
+        if frozen is None or drift is None or risk is None:
             raise HTTPException(404, "nothing is calibrated: audits tell the evidence alone")
         gate = None if frozen.gate is None else frozen.gate.verdict
         told = {"gate": gate, "promise": frozen.promise, "model": service.model, "calibrated_on": vars(frozen.counts)}
-        return PolicyResponse.model_validate(vars(frozen) | told | {"quantiles": quantiles, "drift": drift})
+        return PolicyResponse.model_validate(
+            vars(frozen) | told | {"quantiles": quantiles, "drift": drift, "risk": risk.state()}
+        )
 
     @app.get("/healthz", summary="Whether the process lives", response_class=Response)
     async def healthz() -> Response:

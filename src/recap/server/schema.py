@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from recap.audit import ProbeResult
 from recap.policy import Guarantee, Standing, Witness
 from recap.policy.drift import Drift
+from recap.policy.monitor import RiskState
 from recap.server.service import Limits
 
 _LIMITS = Limits()
@@ -109,6 +110,7 @@ class PolicyResponse(BaseModel):
     calibrated_on: dict[str, int]
     quantiles: list[float] | None = Field(description="Thresholds for coverages of 1 % to 100 %.")
     drift: Drift
+    risk: RiskState = Field(description="What labels of accepted answers say about the risk.")
 
 
 class SceneResponse(BaseModel):

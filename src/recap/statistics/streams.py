@@ -26,7 +26,7 @@ class ChangeBets:
     """Whether values still come from the law of a sample, (streams,) at once: bets on the bin of the next one.
 
     Bins are cut between values of the sample. Where sample and stream are of one continuous law, the probability of a
-    next bin is known exactly: its gaps of the sample plus what has fallen there so far, over all gaps and values (Pólya).
+    next bin is known exactly (Pólya): its gaps of the sample plus what fell there so far, over all gaps and values.
     Each start bets by what it has seen itself.
     """
 
