@@ -14,10 +14,11 @@ __version__ = "0.2.0.dev0"
 if TYPE_CHECKING:
     from recap.audit import Auditor, Verdict, replay
     from recap.claims import Claim, Graph, Statement, load_graph, parse
-    from recap.commands import calibrate, decide, score
+    from recap.commands import calibrate, decide, label, queue, score
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
     from recap.evaluation import Evaluation, evaluate
+    from recap.evaluation.planning import LabelPlan, plan_labels
     from recap.paper.reproduce import reproduce
     from recap.policy import Decision, Policy, calibrate_table, load_policy, save_policy
     from recap.probes import Plan, Probe, View, plan_probes
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 _ROOMS = {
     "audit": "Auditor Verdict replay",
     "claims": "Claim Graph Statement load_graph parse",
-    "commands": "calibrate decide score",
+    "commands": "calibrate decide label queue score",
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
     "evaluation": "Evaluation evaluate",
+    "evaluation.planning": "LabelPlan plan_labels",
     "paper.reproduce": "reproduce",
     "policy": "Decision Policy calibrate_table load_policy save_policy",
     "probes": "Plan Probe View plan_probes",
@@ -52,6 +54,7 @@ __all__ = [
     "Decision",
     "Evaluation",
     "Graph",
+    "LabelPlan",
     "MarginTable",
     "Plan",
     "Policy",
@@ -69,11 +72,14 @@ __all__ = [
     "decide",
     "demo",
     "evaluate",
+    "label",
     "load_graph",
     "load_policy",
     "parse",
+    "plan_labels",
     "plan_probes",
     "probe",
+    "queue",
     "read_table",
     "replay",
     "reproduce",

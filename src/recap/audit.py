@@ -95,6 +95,8 @@ class Verdict:
     """what else somebody should know who reads this"""
     model: str | None = None
     """the name of the model that was asked"""
+    promise: str | None = None
+    """what the policy guarantees of the answers that it accepts like this one; None where nothing"""
     probes: tuple[ProbeResult, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
@@ -297,7 +299,7 @@ def _verdicts(
 
 def _without_verdict(verdict: Verdict, why: str, graph: Graph) -> Verdict:
     """The same evidence, with nothing decided."""
-    decided = dict.fromkeys(("accepted", "risk", "threshold", "mode", "witness"))
+    decided = dict.fromkeys(("accepted", "risk", "threshold", "mode", "witness", "promise"))
     reason = f"no verdict: {why}; the evidence: {evidence_summary(verdict.row, graph)}"
     return replace(verdict, **decided, standing=Standing(), foreign=False, reason=reason, no_verdict=why)
 

@@ -26,10 +26,13 @@ FUNCTIONS = {
     "graph learn": ("recap.evaluation.learned_graph:learn_graph",),
     "graph show": ("recap:load_graph",),
     "parse": ("recap:parse",),
+    "plan": ("recap:plan_labels",),
     "probe": ("recap:probe",),
+    "queue": ("recap:queue",),
     "reproduce": ("recap:reproduce",),
     "score": ("recap:score",),
     "table convert": ("recap:read_table",),
+    "table label": ("recap:label",),
 }
 NO_FUNCTION = {"serve", "data list"}
 """a process of its own, and a list that is data already: DATASETS"""
@@ -48,6 +51,9 @@ WRITTEN_BY_THE_COMMAND = {
     ("decide", "out"),
     ("evaluate", "out"),
     ("graph learn", "out"),
+    ("plan", "out"),
+    ("queue", "out"),
+    ("table label", "out"),
     ("table convert", "out"),
 }
 """the result is returned, or written by `write_table` and the like"""

@@ -56,7 +56,9 @@ def test_the_documents_examples_are_true(client: TestClient) -> None:
     assert both[0] == near(EXAMPLES["verdict"] | {"no_verdict": None})
     assert (both[1]["answer"], both[1]["question"]) == ("no", "Is the crate below the suitcase?")
     document = client.get("/v1/openapi.json").json()
-    assert document["components"]["schemas"]["AuditResponse"]["examples"] == [EXAMPLES["verdict"]]
+    # The framework leaves nulls out of its document.
+    known = {name: value for name, value in EXAMPLES["verdict"].items() if value is not None}
+    assert document["components"]["schemas"]["AuditResponse"]["examples"] == [known]
 
 
 @pytest.mark.parametrize("answer", [None, "yes", "no"])

@@ -61,10 +61,11 @@ def run(
     if json:
         print_json(verdict.to_json())
     else:
-        _show(verdict)
+        undecided = auditor.policy is None or verdict.accepted is None
+        _show(verdict, None if undecided else verdict.promise or auditor.policy.promise)
 
 
-def _show(verdict: recap.Verdict) -> None:
+def _show(verdict: recap.Verdict, promise: str | None) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.panel import Panel
@@ -80,6 +81,8 @@ def _show(verdict: recap.Verdict) -> None:
     console.print(f'{escape(printable(verdict.question))}  →  {who}: "{verdict.answer}"  [bold {colour}]{word}[/]')
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
     console.print(escape(printable(verdict.reason)))
+    if promise:
+        console.print(f"promise: {escape(promise)}")
 
 
 def _bar(share: float, width: int = 10) -> str:

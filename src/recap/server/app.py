@@ -22,11 +22,12 @@ from recap.server.bodies import Bodies
 from recap.server.budget import BusyError
 from recap.server.guard import Guard
 from recap.server.images import Pictures
+from recap.server.labels import add_labels
 from recap.server.logs import RequestLog, event
 from recap.server.metrics import Metrics
 from recap.server.page import add_page, draw_ahead
 from recap.server.readiness import Readiness
-from recap.server.routes import add_audits, add_telling
+from recap.server.routes import ERRORS, add_audits, add_telling
 from recap.server.security import SecurityMiddleware
 from recap.server.service import Service
 
@@ -67,6 +68,7 @@ def create_app(service: Service) -> FastAPI:
     _errors(app, metrics)
     add_audits(app, service, batcher, metrics, pictures)
     add_telling(app, service, batcher, metrics, readiness)
+    add_labels(app, service, metrics, ERRORS)
     if guard is not None:
         guard.add(app)
     add_page(app, service)

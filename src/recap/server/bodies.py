@@ -21,6 +21,8 @@ Model = TypeVar("Model", bound=BaseModel)
 WITH_PICTURES = ("/v1/audit", "/v1/audit/batch", "/v1/chat/completions")
 """routes whose bodies may hold pictures; other bodies are a few words"""
 CHAT = "/v1/chat/completions"
+LABELS, LABELS_BYTES = "/v1/labels", 512 << 10
+"""labels come with the rows of their verdicts, some 1 kB each"""
 NO_STRUCTURE = bytes(set(range(256)) - set(b'[]{},:"'))
 SHARE = 0.75
 """of all bodies' bytes that one client may hold"""
@@ -48,6 +50,8 @@ class Bodies:
 
     def most(self, path: str) -> int:
         """Bytes of a body to this path."""
+        if path == LABELS:
+            return min(LABELS_BYTES, self.limits.body_bytes)
         return self.limits.body_bytes if path.startswith(WITH_PICTURES) else self.limits.text_bytes
 
     @contextmanager

@@ -12,6 +12,7 @@ from recap.audit import Verdict
 from recap.claims import Graph
 from recap.policy import Policy
 from recap.policy.drift import Drift, DriftMonitor
+from recap.policy.monitor import RiskMonitor
 from recap.server.bodies import Bodies
 from recap.server.images import Pictures
 
@@ -21,7 +22,8 @@ GAUGES = {
     "recap_waiting": "Audits waiting for their turn.",
     "recap_coverage": "Share accepted of recent audits.",
     "recap_drift_distance": "Distance of recent risks from calibration's.",
-    "recap_drift_moved": "1 if recent risks have moved from calibration.",
+    "recap_drift_moved": "1 if risks have moved from calibration.",
+    "recap_risk_breached": "1 if labels say that the risk is larger than promised.",
 }
 
 M = TypeVar("M", Counter, Gauge, Histogram)
@@ -51,6 +53,9 @@ class Metrics:
         """Compare from now on with this policy's calibration."""
         self.monitor = _monitor(policy)
         self.monitors: dict[str, DriftMonitor | None] = {}
+        promised = None if policy is None else policy.guarantee
+        watch = RiskMonitor() if promised is None else RiskMonitor(promised.risk_at_most, promised.of)
+        self.risk = None if policy is None else watch
 
     def _made(self, kind: type[M], name: str, about: str, labels: Sequence[str] = (), **options: Any) -> M:
         return kind(name, about, labels, registry=self.registry, **options)
@@ -66,7 +71,7 @@ class Metrics:
         self.audits.labels(verdict.word, self.graph.family_of(verdict.row.relation), witness).inc()
         monitor = self.monitors.get(verdict.model or "", self.monitor)
         if monitor is not None and verdict.accepted is not None:
-            monitor.observe(verdict.risk, verdict.accepted)
+            monitor.observe(verdict.risk, verdict.accepted, verdict.row.unit)
 
     def drift(self, model: str = "") -> Drift | None:
         """Recent audits by a model beside its calibration; None where nothing is calibrated."""
@@ -86,7 +91,9 @@ class Metrics:
     def exposition(self, waiting: int) -> bytes:
         """Everything in Prometheus' text format."""
         now = self.drift() or Drift(0, None, 1.0, None, None, False)
-        for gauge, value in zip(self.gauges, (waiting, now.coverage, now.distance, now.moved), strict=True):
+        breached = self.risk is not None and self.risk.state().breached
+        values = (waiting, now.coverage, now.distance, now.moved, breached)
+        for gauge, value in zip(self.gauges, values, strict=True):
             gauge.set(math.nan if value is None else value)
         return generate_latest(self.registry)
 

@@ -53,7 +53,7 @@ NO_POLICY: dict[int | str, dict[str, Any]] = {
 }
 
 
-def _body(kind: type[BaseModel]) -> dict[str, Any]:
+def body_schema(kind: type[BaseModel]) -> dict[str, Any]:
     """What the document says of a body that the route itself reads."""
     schema = kind.model_json_schema()
     parts = schema.pop("$defs", {})
@@ -95,7 +95,7 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
     def case(given: AuditRequest, picture: InputImage, claim: Claim | None = None) -> AuditCase:
         return AuditCase.of(picture.image, given.question, given.answer, service.auditor.graph, claim, picture.name)
 
-    @app.post("/v1/audit", responses=ERRORS, summary="Audit one answer", openapi_extra=_body(AuditRequest))
+    @app.post("/v1/audit", responses=ERRORS, summary="Audit one answer", openapi_extra=body_schema(AuditRequest))
     async def audit(request: Request) -> AuditResponse:
         given = await read_document(request, AuditRequest)
         # What holds no spatial question is refused before it waits for a turn.
@@ -107,7 +107,9 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
         told(answer)
         return cast(AuditResponse, answer)
 
-    @app.post("/v1/audit/batch", responses=ERRORS, summary="Audit several answers", openapi_extra=_body(BatchRequest))
+    @app.post(
+        "/v1/audit/batch", responses=ERRORS, summary="Audit several answers", openapi_extra=body_schema(BatchRequest)
+    )
     async def batch(request: Request) -> BatchResponse:
         given = await read_document(request, BatchRequest)
         named = {each.image for each in given.audits}
@@ -137,7 +139,9 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
             known[id(policy)] = None if policy.cdfs.reference is None else told
         return known[id(policy)]
 
-    @app.post("/v1/parse", responses=ERRORS, summary="The claim that a text makes", openapi_extra=_body(ParseRequest))
+    @app.post(
+        "/v1/parse", responses=ERRORS, summary="The claim that a text makes", openapi_extra=body_schema(ParseRequest)
+    )
     async def parse(request: Request) -> dict[str, Any]:
         given = await read_document(request, ParseRequest)
         claim = auditor.graph.parse(given.text)
@@ -150,12 +154,13 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
         name = service.model if model is None else model
         if name not in auditors:
             raise HTTPException(404, f"no such model answers here ({', '.join(auditors)})")
-        frozen, drift = auditors[name].policy, metrics.drift(name)
-        if frozen is None or drift is None:
+        frozen, drift, risk = auditors[name].policy, metrics.drift(name), metrics.risk
+        if frozen is None or drift is None or risk is None:
             raise HTTPException(404, "nothing is calibrated: audits tell the evidence alone")
         gate = None if frozen.gate is None else frozen.gate.verdict
-        told = {"gate": gate, "model": name, "calibrated_on": vars(frozen.counts)}
-        return PolicyResponse.model_validate(vars(frozen) | told | {"quantiles": quantiles(frozen), "drift": drift})
+        told = {"gate": gate, "promise": frozen.promise, "model": name, "calibrated_on": vars(frozen.counts)}
+        now = {"quantiles": quantiles(frozen), "drift": drift, "risk": risk.state()}
+        return PolicyResponse.model_validate(vars(frozen) | told | now)
 
     @app.get("/healthz", summary="Whether the process lives", response_class=Response)
     async def healthz() -> Response:

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from recap.audit import ProbeResult
-from recap.policy import Standing, Witness
+from recap.policy import Guarantee, Standing, Witness
 from recap.policy.drift import Drift
+from recap.policy.monitor import RiskState
 from recap.server.service import Limits
 
 _LIMITS = Limits()
@@ -79,6 +80,9 @@ class AuditResponse(BaseModel):
     reason: str
     standing: Standing
     notes: list[str] = Field(description="What else should be known: that a part of the picture was shown only, say.")
+    promise: str | None = Field(
+        None, description="What the policy guarantees of the answers that it accepts like this one; null where nothing."
+    )
     probes: list[ProbeResult]
     model: str = Field(description="Who answered.")
     row: dict[str, Any] = Field(description="The margins as a row of a margin table; `recap decide` reads it.")
@@ -103,10 +107,15 @@ class PolicyResponse(BaseModel):
     coverage: float
     threshold: float
     gate: str | None
+    promise: str = Field(
+        description="What is guaranteed of accepted answers, in words; that nothing is, where nothing is."
+    )
+    guarantee: Guarantee | None
     model: str | None
     calibrated_on: dict[str, int]
     quantiles: list[float] | None = Field(description="Thresholds for coverages of 1 % to 100 %.")
     drift: Drift
+    risk: RiskState = Field(description="What labels of accepted answers say about the risk.")
 
 
 class SceneResponse(BaseModel):

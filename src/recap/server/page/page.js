@@ -229,9 +229,9 @@ async function refresh(model) {
   if (at("drift").textContent !== told) at("drift").textContent = told;
 }
 
-function about({ mode, coverage, calibrated_on: { rows, units }, gate }) {
+function about({ mode, coverage, calibrated_on: { rows, units }, gate, promise }) {
   const told = `The policy in force: ${mode}, made to accept ${percent(coverage)}, calibrated on ${rows} labelled answers in ${units} groups.`;
-  return gate ? `${told} The gate: ${gate}.` : told;
+  return `${told}${gate ? ` The gate: ${gate}.` : ""} The promise: ${promise}.`;
 }
 
 async function start() {
