@@ -4,33 +4,56 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recap.claims.text.chunks import Chunk
+from recap.claims.text.chunks import NOUNS, Chunk
 from recap.claims.text.words import words
 
 
-def is_place(thing: Chunk, *, scenes: bool = False) -> bool:
-    """Whether a name is a place in the picture, or (`scenes`) the picture itself, rather than a thing in it."""
-    low = thing.noun
-    return low in words()["places.scenes"] or (not scenes and low in words()["places.words"]) or (scenes and low in words()["places.words"])
+def is_scene(thing: Chunk) -> bool:
+    """Whether a name is the picture itself."""
+    return not _compound(thing) and thing.noun in words()["places.scenes"]
 
 
-def is_idiom(relation: Chunk, thing: Chunk, subjects: Sequence[Chunk], said: Chunk) -> bool:
-    """Whether the relation's words and this name together say how or when something is, not where."""
+def is_place(thing: Chunk) -> bool:
+    """Whether a name is the picture, or a place in it ("the left", "the top of the image"), and no second thing.
+
+    The top of a thing is one: "a blanket over the back of the sofa".
+    """
+    of = thing.part_of
+    part = thing.noun in words()["places.words"] and not _compound(thing) and "own" not in thing.marks
+    return is_scene(thing) or (part and (of is None or of.low in words()["places.scenes"]))
+
+
+def is_idiom(relation: Chunk, thing: Chunk, subjects: Sequence[Chunk], said: Chunk, verb: Chunk | None) -> bool:
+    """Whether the relation's words and this name together say how or when something is, not where.
+
+    `said` is the name as it stands there, `verb` the one right before the relation, if there is one.
+    """
     listed = words().idioms.get(relation.phrase)
     if listed is None:
         return False
-    noun, bare = thing.noun, "bare" in said.marks
+    if (
+        verb is not None
+        and verb.head is not None
+        and verb.head.lemma in words()["verbs.states"]
+        and relation.phrase in ("in", "on")
+    ):
+        return True
     people = any(c.among("things.persons") for c in subjects)
-    return (
-        noun in listed.get("nouns", ())
-        or (bare and noun in listed.get("bare", ()))
-        or (people and noun in listed.get("people", ()))
-        or ("own" in said.marks and noun in listed.get("reflexive", ()) and not people_back(subjects, said))
-        or noun in listed.get("clothes", ()) and (people or bare or not subjects)
-    )
+    nouns = {thing.name.lower()} if _compound(thing) else {thing.noun, thing.name.lower()}
+    kinds = {"nouns"} | ({"bare"} if "bare" in said.marks else set()) | ({"people"} if people else set())
+    kinds |= {"reflexive"} if "own" in said.marks else set()
+    # Clothes are what people are in; a cat may well be in a hat.
+    clothed = thing.noun in listed.get("clothes", ()) and (people or "bare" in said.marks or not subjects)
+    place_name = relation.phrase == "in" and "bare" in said.marks and thing.head is not None and thing.head.tag == "NP0"
+    return clothed or place_name or any(nouns & listed.get(kind, frozenset()) for kind in kinds)
 
 
-def people_back(subjects: Sequence[Chunk], said: Chunk) -> bool:
-    """Whether somebody else's back is meant: "a child on its back" after "a horse with"."""
-    del subjects
-    return said.tokens[0].low in ("its", "his", "her", "their") and False
+def is_clothes(thing: Chunk | None) -> bool:
+    """Whether somebody may be dressed in it."""
+    return thing is not None and thing.noun in words().idioms["in"]["clothes"]
+
+
+def _compound(thing: Chunk) -> bool:
+    """Whether another noun makes the noun another thing: a picture frame is no frame of a picture."""
+    before = [t for t in thing.tokens if thing.head is not None and t.start < thing.head.start]
+    return bool(before) and before[-1].tag in NOUNS

@@ -26,7 +26,9 @@ class TextClaim:
 
     def to_json(self) -> dict[str, Any]:
         """As `recap parse --text --json` prints it."""
-        document = {name: getattr(self, name) for name in ("kind", "subject", "relation", "object", "answer", "start", "end")}
+        document = {
+            name: getattr(self, name) for name in ("kind", "subject", "relation", "object", "answer", "start", "end")
+        }
         return document | {"hedged": self.hedged}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+(?:[-.&/][^\W_]+)*|n't|'\w*|[^\w\s]")
+_WORD = re.compile(r"\d+(?:-[^\W\d_]+)+|\d+(?:[.,]\d+)*|[^\W_]+(?:[-.&/][^\W_]+)*|n't|'\w*|[^\w\s]")
 _SAME_LENGTH = str.maketrans({"’": "'", "‘": " ", "“": " ", "”": " ", '"': " ", "*": " ", "`": " ", "_": " ", "#": " "})
 """what only dresses a text becomes a space, so that every place stays where it was"""
 _END = re.compile(r"(?<=[.!?…])[\s\"')\]]+(?=\S)|\n+")
