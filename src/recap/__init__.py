@@ -14,6 +14,7 @@ __version__ = "0.2.0.dev0"
 if TYPE_CHECKING:
     from recap.audit import Auditor, Verdict, replay
     from recap.claims import Claim, Graph, Statement, load_graph, parse
+    from recap.claims.text import Extraction, TextClaim, extract
     from recap.commands import calibrate, decide, score
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "audit": "Auditor Verdict replay",
     "claims": "Claim Graph Statement load_graph parse",
+    "claims.text": "Extraction TextClaim extract",
     "commands": "calibrate decide score",
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
@@ -48,6 +50,7 @@ __all__ = [
     "Claim",
     "Decision",
     "Evaluation",
+    "Extraction",
     "Graph",
     "MarginTable",
     "Plan",
@@ -57,6 +60,7 @@ __all__ = [
     "RecapError",
     "Row",
     "Statement",
+    "TextClaim",
     "Verdict",
     "View",
     "__version__",
@@ -66,6 +70,7 @@ __all__ = [
     "decide",
     "demo",
     "evaluate",
+    "extract",
     "load_graph",
     "load_policy",
     "parse",

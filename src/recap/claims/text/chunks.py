@@ -32,7 +32,8 @@ class Chunk:
     part_of: Token | None = None
     """of a thing with an "of": the noun after it"""
     marks: frozenset[str] = field(default_factory=frozenset[str])
-    """of a thing: pronoun, no, definite, own (his, its), bare; of a verb group: finite, not, hedged, unreal, be, participle"""
+    """of a thing: pronoun, no, definite, own (his, its), bare;
+    of a verb group: finite, not, hedged, unreal, be, participle"""
 
     @property
     def start(self) -> int:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from recap.claims.graph import Graph
 from recap.claims.graph_file import default_graph
 from recap.claims.text.chunks import Chunk
-from recap.claims.text.model import Extraction, TextClaim
+from recap.claims.text.idioms import is_abstract, is_place
+from recap.claims.text.model import EXISTS, Extraction, TextClaim
 from recap.claims.text.reader import Reader
 from recap.claims.text.tokens import plain, sentences
-from recap.claims.text.words import text_lexicon
+from recap.claims.text.words import text_lexicon, words
+from recap.errors import RecapError
 
-EXISTS = "exists"
+LONGEST = 20_000
+"""characters: an answer of several pages"""
 
 
 def extract(text: str, graph: Graph | None = None, *, exists: bool = False) -> Extraction:
@@ -21,15 +24,33 @@ def extract(text: str, graph: Graph | None = None, *, exists: bool = False) -> E
     >>> [(c.subject, c.relation, c.object) for c in extract("A mug and a plate are on the table.").claims]
     [('mug', 'on', 'table'), ('plate', 'on', 'table')]
     """
+    if len(text) > LONGEST:
+        raise RecapError(f"the text has {len(text):,} characters; at most {LONGEST:,} are read")
     known = graph or default_graph()
     reader = Reader(plain(text), text_lexicon(known.lexicon), frozenset(known.relations))
     for sentence in sentences(text):
         reader.read(sentence)
     claims = list(dict.fromkeys(reader.claims))
     if exists:
-        claims += _existence(claims, reader.asserted)
-    return Extraction(text, tuple(sorted(claims, key=lambda c: (c.start, c.end))), tuple(reader.unsure))
+        claims += _existence(reader)
+    ordered = sorted(claims, key=lambda c: (c.start, c.end, c.kind))
+    return Extraction(text, tuple(ordered), tuple(dict.fromkeys(reader.unsure)))
 
 
-def _existence(claims: list[TextClaim], asserted: list[Chunk]) -> list[TextClaim]:
-    return []
+def _existence(reader: Reader) -> list[TextClaim]:
+    """One claim for each thing, where it is first named. What the text says is there outweighs that it is not."""
+    things = {thing.name.lower(): (thing, "no") for thing in reversed(reader.absent)}
+    things |= {thing.name.lower(): (thing, "yes") for thing in reversed(reader.supposed)}
+    return [
+        TextClaim(
+            "exists", thing.name, EXISTS, None, "no" if answer == "no" else "yes", thing.start, thing.end, "", False,
+            (thing.plural, False),
+        )
+        for thing, answer in things.values()
+        if _visible(thing)
+    ]  # fmt: skip
+
+
+def _visible(thing: Chunk) -> bool:
+    vague = thing.noun in words()["modes.vague"] or "pronoun" in thing.marks
+    return not (vague or is_place(thing) or is_abstract(thing) or thing.among("things.body"))

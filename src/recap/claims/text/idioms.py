@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from recap.claims.text.chunks import NOUNS, Chunk
 from recap.claims.text.words import words
 
+_BY_VERB = {"in": "verbs.states", "on": "verbs.phrasal"}
+
 
 def is_scene(thing: Chunk) -> bool:
     """Whether a name is the picture itself."""
@@ -28,24 +30,27 @@ def is_idiom(relation: Chunk, thing: Chunk, subjects: Sequence[Chunk], said: Chu
 
     `said` is the name as it stands there, `verb` the one right before the relation, if there is one.
     """
+    if is_abstract(thing):
+        return True
     listed = words().idioms.get(relation.phrase)
     if listed is None:
         return False
-    if (
-        verb is not None
-        and verb.head is not None
-        and verb.head.lemma in words()["verbs.states"]
-        and relation.phrase in ("in", "on")
-    ):
+    if verb is not None and verb.lemma in words().sets.get(_BY_VERB.get(relation.phrase, ""), ()):
         return True
     people = any(c.among("things.persons") for c in subjects)
     nouns = {thing.name.lower()} if _compound(thing) else {thing.noun, thing.name.lower()}
-    kinds = {"nouns"} | ({"bare"} if "bare" in said.marks else set()) | ({"people"} if people else set())
-    kinds |= {"reflexive"} if "own" in said.marks else set()
+    kinds = ["nouns"] + ["bare"] * ("bare" in said.marks) + ["people"] * people + ["reflexive"] * ("own" in said.marks)
     # Clothes are what people are in; a cat may well be in a hat.
     clothed = thing.noun in listed.get("clothes", ()) and (people or "bare" in said.marks or not subjects)
     place_name = relation.phrase == "in" and "bare" in said.marks and thing.head is not None and thing.head.tag == "NP0"
     return clothed or place_name or any(nouns & listed.get(kind, frozenset()) for kind in kinds)
+
+
+def is_abstract(thing: Chunk) -> bool:
+    """Whether a noun's ending says that it has no place: "in good condition", "against competition"."""
+    noun = thing.lemma if thing.head is not None and thing.tag == "NN2" else thing.noun
+    ends = noun.endswith(tuple(words()["abstract.endings"])) and thing.tag != "NP0"
+    return ends and len(noun) > 5 and not {noun, thing.noun} & words()["abstract.things"]
 
 
 def is_clothes(thing: Chunk | None) -> bool:

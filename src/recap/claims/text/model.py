@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+EXISTS = "exists"
+"""the relation of a claim that something is in the picture; it extends the graph for texts, and is never part of it"""
+
 
 @dataclass(frozen=True)
 class TextClaim:

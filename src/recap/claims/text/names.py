@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from recap.claims.text.chunks import ADJECTIVES, NOUNS, PARTICIPLES, Chunk
 from recap.claims.text.tokens import Token
@@ -77,7 +78,7 @@ class Names:
             return None
         whole = quantity in ("both", "all", "neither", "none")
         said = self.tokens[name.first if whole else start : name.end]
-        marks = name.marks | ({"no"} if quantity in ("neither", "none") else set())
+        marks = name.marks | ({"no"} if quantity in ("neither", "none") else set[str]())
         plural = quantity not in ("one", "each")
         tokens = tuple(self.tokens[start : name.end])
         return Chunk("thing", tokens, joined(said), head=self.tokens[name.head], plural=plural, marks=marks), name.end
@@ -146,6 +147,6 @@ class Names:
 def joined(tokens: Sequence[Token]) -> str:
     """The words as said, with one space wherever there was some."""
     parts = [tokens[0].text] if tokens else []
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         parts.append((" " if token.start > before.end else "") + token.text)
     return "".join(parts)

@@ -27,8 +27,10 @@ class Reader:
         self.text, self.lexicon, self.relations = text, lexicon, relations
         self.claims: list[TextClaim] = []
         self.unsure: list[Unsure] = []
-        self.asserted: Things = []
-        """things that a sentence says are there"""
+        self.supposed: Things = []
+        """things that the text says are there, or speaks of as if they were"""
+        self.absent: Things = []
+        """things that the text says are not there"""
         self.topic: Things = []
         """the subject of the clause before"""
         self.earlier: Things = []
@@ -51,7 +53,7 @@ class Reader:
 class _Reading:
     def __init__(self, reader: Reader, items: Sequence[Chunk], sentence: Sentence) -> None:
         self.reader, self.cursor, self.sentence = reader, Cursor(items), sentence
-        self.clause = Clause()
+        self.clause: Clause = Clause()
         self.outer: list[Clause] = []
         """the clauses around a relative one"""
         self.named: Things = []
@@ -181,8 +183,10 @@ class _Reading:
             subjects=self._as_subjects(group), denied=denied, hedged=clause.hedged, unreal=clause.unreal
         )
         self._set_topic()
-        if not denied and not clause.unreal:
-            self.reader.asserted += self.clause.subjects
+        if not clause.unreal and not denied:
+            self.reader.supposed += self.clause.subjects
+        elif not clause.unreal and clause.there and self.cursor.peek() == "stop":
+            self.reader.absent += self.clause.subjects
         return None
 
     def _begin(self, group: Things, denied: bool) -> None:
@@ -211,8 +215,6 @@ class _Reading:
         fronted, clause.fronted = clause.fronted, []
         for relation, things, is_denied in fronted:
             self._claim(clause.subjects, relation, things, is_denied or clause.denied)
-        if not clause.denied and not clause.unreal:
-            self.reader.asserted += clause.subjects
 
     def _as_subjects(self, group: Things) -> Things:
         named = self.named or self.reader.earlier
@@ -268,7 +270,8 @@ class _Reading:
     def _close(self) -> None:
         """The end of a clause that cannot go on."""
         for relation, things, _ in self.clause.fronted:
-            self.reader.doubt(relation.start, things[-1].end, NOT_SAID)
+            here = [c.end for c in things if c.start >= self.sentence.start]
+            self.reader.doubt(relation.start, max([relation.end, *here]), NOT_SAID)
         self.clause, self.outer = Clause(), []
 
     # Relations
@@ -314,7 +317,8 @@ class _Reading:
         """An idiom, or a relation among three things."""
         clause, before = self.clause, self.cursor.before(item)
         if item.name == "between" and (len(things) > 1 or things[0].plural):
-            self.reader.doubt(item.start, things[-1].end, '"between" relates three things')
+            end = max([item.end, said.end, *(c.end for c in things if c.start >= self.sentence.start)])
+            self.reader.doubt(item.start, end, '"between" relates three things')
             return True
         verb = before if before is not None and before.kind == "verb" else None
         if not is_idiom(item, things[0], clause.owned or clause.subjects, said, verb):
@@ -355,7 +359,7 @@ class _Reading:
             return not (made and (before is verb or any(c.among("things.persons") for c in things)))
         if item.name in self.reader.relations or item.name in words().claimed:
             return True
-        if any(c.noun in self.reader.lexicon.refuse["states"] or c.noun == "clock" for c in things):
+        if any(c.noun in self.reader.lexicon.refuse["states"] for c in things):
             return False
         alone = self.cursor.shape() == ["thing", "relation", "thing"] and item.tokens[0].tag[0] == "V"
         return alone or self._is_bare()
@@ -407,6 +411,8 @@ class _Reading:
             self.reader.doubt(start, end, f'"{vague[0]}" leaves open what is meant')
         elif subject.name.lower() != thing.name.lower():
             answer = "no" if denied else "yes"
+            # "The cat is not on the sofa" speaks of a cat, "there is no cat on the sofa" of none.
+            self.reader.supposed += [thing] if denied and not subject.marks & {"definite", "own"} else [subject, thing]
             plural = (subject.plural, thing.plural)
             self.reader.claims.append(
                 TextClaim(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 _WORD = re.compile(r"\d+(?:-[^\W\d_]+)+|\d+(?:[.,]\d+)*|[^\W_]+(?:[-.&/][^\W_]+)*|n't|'\w*|[^\w\s]")
@@ -86,6 +87,6 @@ def _words(body: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
 
 @cache
 def _tagger() -> Any:
-    from HanTa.HanoverTagger import HanoverTagger
-
-    return HanoverTagger("morphmodel_en.pgz")
+    # The package has no types; its English model is part of its wheel.
+    hanta: Any = import_module("HanTa.HanoverTagger")
+    return hanta.HanoverTagger("morphmodel_en.pgz")

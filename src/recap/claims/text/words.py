@@ -31,8 +31,8 @@ class Words:
 @cache
 def words() -> Words:
     """The words shipped with the package."""
-    data: dict[str, Any] = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
-    tables = ("places", "things", "verbs", "modes")
+    data: dict[str, Any] = tomllib.loads(resources.files("recap.claims.text").joinpath("words.toml").read_text("utf-8"))
+    tables = ("places", "things", "verbs", "modes", "abstract")
     return Words(
         phrases={phrase: entry["name"] for entry in data["relation"] for phrase in entry["phrases"]},
         adverbs=data["adverbs"],
