@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recap.claims.lexicon import Lexicon, Match, default_lexicon
+from recap.claims.naming import SINGULAR, Naming, lowered, naming_of
 from recap.errors import RecapError, quoted
 
 LONGEST = 400
@@ -31,6 +32,8 @@ class Statement:
     family: str
     phrase: str
     is_question: bool
+    naming: tuple[Naming, Naming] = (SINGULAR, SINGULAR)
+    """how subject and object are said; a benchmark's statements keep the fixed templates of the paper"""
 
 
 def parse(text: str, lexicon: Lexicon | None = None, *, phrase: str | None = None) -> Statement:
@@ -43,6 +46,19 @@ def parse(text: str, lexicon: Lexicon | None = None, *, phrase: str | None = Non
     ('mug', 'left_of', 'laptop')
     """
     return _Parser(lexicon or default_lexicon(), text, phrase).statement()
+
+
+def as_said(statement: Statement, text: str) -> Statement:
+    """The statement with the grammar of its two names, as the text it was read in has it.
+
+    >>> as_said(parse("Two cats are on the sofa."), "Two cats are on the sofa.").subject
+    'two cats'
+    """
+    names = [lowered(name, text) for name in (statement.subject, statement.object)]
+    naming = [naming_of(name, text) for name in names]
+    if re.match(rf"\W*(?:are|were|do)\s+(?:there\s+)?(?:\w+\s+)?{re.escape(names[0])}\b", text, re.IGNORECASE):
+        naming[0] = replace(naming[0], plural=True)
+    return replace(statement, subject=names[0], object=names[1], naming=(naming[0], naming[1]))
 
 
 @dataclass(frozen=True)

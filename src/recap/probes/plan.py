@@ -93,7 +93,7 @@ def plan_probes(
     """
     chosen = PROBE_SETS[probes]
     said = claim.statement
-    direct = asked or question(said.subject, said.relation, said.object, graph)
+    direct = asked or question(said.subject, said.relation, said.object, graph, naming=said.naming)
 
     def wrapped(text: str, subject: str, obj: str) -> str:
         return text if wrapper == "plain" else asked_by(ways("wrappers")[wrapper], text, subject, obj)
@@ -118,7 +118,7 @@ def plan_probes(
         roles += [
             Role(kind, relation, Probe(wrapped(text, claim.subject, claim.object), view))
             for kind, relation, views in witnesses
-            for text in (question(claim.subject, relation, claim.object, graph),)
+            for text in (question(claim.subject, relation, claim.object, graph, naming=claim.naming),)
             for view in views
         ]
     return Plan(claim, tuple(roles))

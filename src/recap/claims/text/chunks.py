@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from recap.claims.naming import Naming
 from recap.claims.text.tokens import Token
 from recap.claims.text.words import words
 
@@ -61,6 +62,11 @@ class Chunk:
     def noun(self) -> str:
         """The noun of a thing in lower case."""
         return self.head.low if self.head else ""
+
+    @property
+    def naming(self) -> Naming:
+        """How a question should say it."""
+        return Naming(self.plural, self.tag == "NP0" and "bare" in self.marks)
 
     def among(self, *sets: str) -> bool:
         """Whether the noun (or its singular) is in one of these sets of words."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from recap.claims.graph import Graph
 from recap.claims.graph_file import default_graph
+from recap.claims.naming import SINGULAR
 from recap.claims.text.chunks import Chunk
 from recap.claims.text.idioms import is_abstract, is_place
 from recap.claims.text.model import EXISTS, Extraction, TextClaim
@@ -44,7 +45,7 @@ def _existence(reader: Reader) -> list[TextClaim]:
     return [
         TextClaim(
             "exists", thing.name, EXISTS, None, "no" if answer == "no" else "yes", thing.start, thing.end, "", False,
-            (thing.plural, False),
+            (thing.naming, SINGULAR),
         )
         for thing, answer in things.values()
         if _visible(thing)

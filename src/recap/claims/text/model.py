@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from recap.claims.naming import SINGULAR, Naming
+from recap.claims.parser import Statement
 
 EXISTS = "exists"
 """the relation of a claim that something is in the picture; it extends the graph for texts, and is never part of it"""
@@ -24,8 +28,8 @@ class TextClaim:
     """the words that say the relation"""
     hedged: bool = False
     """the text says it with reserve: perhaps, might be, seems"""
-    plural: tuple[bool, bool] = (False, False)
-    """whether subject and object are said in the plural"""
+    naming: tuple[Naming, Naming] = (SINGULAR, SINGULAR)
+    """how subject and object are said"""
 
     def to_json(self) -> dict[str, Any]:
         """As `recap parse --text --json` prints it."""
@@ -33,6 +37,11 @@ class TextClaim:
             name: getattr(self, name) for name in ("kind", "subject", "relation", "object", "answer", "start", "end")
         }
         return document | {"hedged": self.hedged}
+
+    def statement(self, families: Mapping[str, str]) -> Statement:
+        """What a relation claim states, as the graph takes it."""
+        family = families.get(self.relation, "other")
+        return Statement(self.subject, self.relation, self.object or "", family, self.phrase, False, self.naming)
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,9 @@ class Names:
         counted = part_of is not None and head.low in ("number", "couple", "lot", "lots")
         plural = head.tag == "NN2" or head.low == "people" or bool(numbers & PLURAL) or counted
         named = joined(tokens[name.first : end])
+        first = tokens[name.first]
+        if name.first == 0 and "NP0" not in (first.tag, head.tag) and first.text[1:].islower():
+            named = named[0].lower() + named[1:]  # a capital at the head of a sentence is no name
         return Chunk("thing", tuple(said), named, head=head, plural=plural, part_of=part_of, marks=name.marks), end
 
     def _is_placed(self, start: int) -> bool:

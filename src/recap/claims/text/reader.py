@@ -413,10 +413,10 @@ class _Reading:
             answer = "no" if denied else "yes"
             # "The cat is not on the sofa" speaks of a cat, "there is no cat on the sofa" of none.
             self.reader.supposed += [thing] if denied and not subject.marks & {"definite", "own"} else [subject, thing]
-            plural = (subject.plural, thing.plural)
+            naming = (subject.naming, thing.naming)
             self.reader.claims.append(
                 TextClaim(
                     "relation", subject.name, relation.name, thing.name, answer, start, end,
-                    relation.phrase, self.clause.hedged, plural,
+                    relation.phrase, self.clause.hedged, naming,
                 )
             )  # fmt: skip

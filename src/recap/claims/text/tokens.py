@@ -90,3 +90,8 @@ def _tagger() -> Any:
     # The package has no types; its English model is part of its wheel.
     hanta: Any = import_module("HanTa.HanoverTagger")
     return hanta.HanoverTagger("morphmodel_en.pgz")
+
+
+def tag_word(word: str) -> str:
+    """The likeliest part of speech of a word by itself."""
+    return str(_tagger().analyze(word, taglevel=1)[1])
