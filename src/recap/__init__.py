@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recap.probes import Plan, Probe, View, plan_probes
     from recap.risks import RISKS, compute_risk
     from recap.table import MarginTable, Row, read_table, write_table
+    from recap.texts import ClaimVerdict, TextVerdict
     from recap.world.demo import demo
 
 # Names are loaded when first used: `import recap` stays light, and `recap --help` needs no numpy.
@@ -39,6 +40,7 @@ _ROOMS = {
     "policy": "Decision Policy calibrate_table load_policy save_policy",
     "probes": "Plan Probe View plan_probes",
     "risks": "RISKS compute_risk",
+    "texts": "ClaimVerdict TextVerdict",
     "table": "MarginTable Row read_table write_table",
     "world.demo": "demo",
 }
@@ -48,6 +50,7 @@ __all__ = [
     "RISKS",
     "Auditor",
     "Claim",
+    "ClaimVerdict",
     "Decision",
     "Evaluation",
     "Extraction",
@@ -61,6 +64,7 @@ __all__ = [
     "Row",
     "Statement",
     "TextClaim",
+    "TextVerdict",
     "Verdict",
     "View",
     "__version__",

@@ -12,6 +12,7 @@ import numpy as np
 from recap.claims import Graph
 from recap.errors import RecapError, RecapWarning
 from recap.models.contract import same_model
+from recap.policy.existence import calibrate_existence, existence_rows
 from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, Ranked, calibrate, stages
 from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
 from recap.policy.scores import Scores
@@ -59,10 +60,16 @@ def calibrate_table(
     level: float = 0.95,
     first_stage: float = FIRST_STAGE,
 ) -> Policy:
-    """A policy from the labelled rows of a table; unlabelled rows are left out."""
+    """A policy from the labelled rows of a table; unlabelled rows are left out.
+
+    Rows that state that something exists calibrate `Policy.existence`, and nothing else.
+    """
+    existence, stated = calibrate_existence(table), existence_rows(table)
+    table = table.where(~stated) if stated.any() else table
     scores = Scores.of(labelled_rows(table), np.inf if mode == CONFIDENCE else -np.inf)
     graph, model = table.graph.hash, table.model
-    return calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
+    policy = calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
+    return replace(policy, existence=existence)
 
 
 def labelled_rows(table: MarginTable) -> MarginTable:

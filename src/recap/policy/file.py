@@ -35,8 +35,9 @@ def policy_json(policy: Policy) -> str:
         part = getattr(policy, name)
         if part is not None:
             document[name] = {each: getattr(part, each) for each in conclusions} | document[name]
-    if policy.ranked_on is None:
-        del document["ranked_on"]
+    for name in ("ranked_on", "existence"):
+        if document[name] is None:
+            del document[name]
     text = json.dumps(document, indent=2, allow_nan=False)
     # One line for each list of numbers: a CDF of a thousand values should not bury the rest.
     return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda m: "[" + re.sub(r"\s+", " ", m.group(1)) + "]", text) + "\n"

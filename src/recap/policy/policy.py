@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, FiniteFloat, GetPydanticSchema, NonNegat
 from pydantic_core import core_schema
 
 from recap.errors import RecapError
+from recap.policy.existence import Existence
 from recap.policy.gate import Gate, confidence_gate
 from recap.policy.scores import RELATION_RISK, Scores
 from recap.risks.equations import selector
@@ -129,6 +130,8 @@ class Policy:
     fallback: Fallback | None
     """None if calibration held no rows outside the graph"""
     cdfs: CDFs
+    existence: Existence | None = None
+    """whether things are there at all, for claims in texts; None if calibration held no such rows"""
 
     @property
     def coverage_error(self) -> float:

@@ -409,7 +409,9 @@ class _Reading:
             self.reader.doubt(start, end, "it does not say which side")
         elif vague:
             self.reader.doubt(start, end, f'"{vague[0]}" leaves open what is meant')
-        elif subject.name.lower() != thing.name.lower():
+        elif subject.name.lower() == thing.name.lower():
+            self.reader.doubt(start, end, "it names one thing twice")
+        else:
             answer = "no" if denied else "yes"
             # "The cat is not on the sofa" speaks of a cat, "there is no cat on the sofa" of none.
             self.reader.supposed += [thing] if denied and not subject.marks & {"definite", "own"} else [subject, thing]
