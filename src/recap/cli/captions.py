@@ -57,13 +57,18 @@ def _show(study: CaptionStudy) -> None:
             f"  asked to keep {each['asked']:.0%}: keeps {each['kept']:.1%}, of which {each['precision']:.1%} are true"
         )
     absent = study.absent
+    used = "" if absent["used"] else " and is therefore not used"
     typer.echo(
-        f"absent things: {absent['absent_accepted_without']:.1%} of {absent['claims']} claims accepted, "
-        f"{absent['absent_accepted_with']:.1%} with existence; true claims {absent['true_accepted_without']:.1%} and "
-        f"{absent['true_accepted_with']:.1%}; AUROC of the existence question {absent['existence_auroc']:.1%}"
+        f"absent things: the model says yes to {absent['affirmed']} of {absent['claims']} claims; accepted are "
+        f"{absent['absent_accepted_without']:.1%} of all and {absent['affirmed_accepted_without']:.1%} of those"
     )
+    typer.echo(
+        f"  with existence {absent['absent_accepted_with']:.1%} and {absent['affirmed_accepted_with']:.1%}; true claims"
+        f" {absent['true_accepted_without']:.1%} without, {absent['true_accepted_with']:.1%} with"
+    )
+    typer.echo(f"  the existence question has AUROC {absent['existence_auroc']:.1%}{used}")
     nonsense = study.nonsense
     typer.echo(
-        f"contradictions that cannot be: neutral in {nonsense['neutral']} of {nonsense['inside']} claims that something "
-        f"is inside; AUROC over all claims {nonsense['with']:.2%} with them, {nonsense['without']:.2%} without"
+        f"contradictions that cannot be: neutral in {nonsense['neutral']} of {nonsense['inside']} claims that something"
+        f" is inside; AUROC over all claims {nonsense['with']:.2%} with them, {nonsense['without']:.2%} without"
     )

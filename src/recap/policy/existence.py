@@ -6,17 +6,20 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 from pydantic import Field, FiniteFloat, PositiveInt
 
-from recap.errors import RecapError
+from recap.errors import RecapError, RecapWarning
 from recap.table import Bools, Floats, MarginTable
 
 RELATION = "exists"
 LEVEL = 0.05
+MOST_LOST = 0.5
+"""share of things that are there that may be denied; beyond it more is lost than won"""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,11 @@ class Existence:
             there, absent, level, int(present.sum()), int((~present).sum()), float((margins[present] < there).mean())
         )
 
+    @property
+    def tells(self) -> bool:
+        """Whether the question is of use: a model that was never asked such a question answers it by chance."""
+        return self.lost <= MOST_LOST
+
     def accepts(self, margin: float, answer: str) -> bool:
         """Whether "it is there" (yes) or "it is not there" (no) is accepted."""
         return margin >= self.there if answer == "yes" else margin < self.absent
@@ -61,7 +69,15 @@ def calibrate_existence(table: MarginTable, level: float = LEVEL) -> Existence |
     if any(row.direct.image is None for row in rows):
         raise RecapError(f"{table.source}: an existence row has no direct.image")
     margins = np.array([row.direct.image for row in rows], dtype=float)
-    return Existence.of(margins, np.array([row.label == "yes" for row in rows]), level)
+    rule = Existence.of(margins, np.array([row.label == "yes" for row in rows]), level)
+    if not rule.tells:
+        told = f"{rule.lost:.0%} of the things that are there would be denied"
+        warnings.warn(
+            f"things that are there and things that are not are hardly told apart ({told}); existence is not used",
+            RecapWarning,
+            stacklevel=2,
+        )
+    return rule if rule.tells else None
 
 
 def _reached_by_few(margins: Floats, level: float, where: str) -> float:

@@ -267,20 +267,28 @@ def _absent(auditor: Auditor, written: Sequence[Caption], count: int) -> dict[st
     existence = Existence.of(margins, present)
     sample = [caption for place, caption in enumerate(written) if not place % 2][: len(judged)]
     told: dict[str, Any] = {"claims": len(judged), "existence_auroc": auroc(margins, present), "lost": existence.lost}
+    told["used"] = existence.tells
     for name, some in (("absent", judged), ("true", sample)):
         readings = [auditor.read_text(caption.text, exists=True) for caption in some]
         verdicts = _verdicts(auditor, some, readings)
-        for how, rule in (("without", None), ("with", existence)):
-            kept = [
-                each.accepted is True
+        for how, rule in (("without", None), ("with", existence if existence.tells else None)):
+            claims = [
+                each
                 for caption, reading, verdict in zip(some, readings, verdicts, strict=True)
                 for each in reading.judged(verdict, rule).claims
                 if each.claim.kind == "relation"
                 and caption.labels.get((each.claim.subject, each.claim.relation, each.claim.object or ""), False)
                 is (name == "true")
             ]
-            told[f"{name}_accepted_{how}"] = float(np.mean(kept)) if kept else float("nan")
+            told[f"{name}_accepted_{how}"] = _share([each.accepted is True for each in claims])
+            if name == "absent":
+                affirmed = [each.accepted is True for each in claims if (each.verdict.row.direct.image or 0.0) >= 0]
+                told |= {"affirmed": len(affirmed), f"affirmed_accepted_{how}": _share(affirmed)}
     return told
+
+
+def _share(events: Sequence[bool]) -> float:
+    return float(np.mean(events)) if events else float("nan")
 
 
 def _existence_margins(auditor: Auditor, some: Sequence[Caption]) -> tuple[Floats, Bools]:
