@@ -4,7 +4,7 @@ from recap.claims.graph import Claim, Graph, Relation
 from recap.claims.graph_file import GraphProblem, check_graph, default_graph, load_graph
 from recap.claims.lexicon import Lexicon, default_lexicon
 from recap.claims.naming import Naming
-from recap.claims.parser import NoRelationError, Statement, as_said, parse
+from recap.claims.parser import NoRelationError, Statement, as_said, parse, parse_existence
 
 __all__ = [
     "Claim",
@@ -21,4 +21,5 @@ __all__ = [
     "default_lexicon",
     "load_graph",
     "parse",
+    "parse_existence",
 ]

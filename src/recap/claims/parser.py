@@ -48,6 +48,27 @@ def parse(text: str, lexicon: Lexicon | None = None, *, phrase: str | None = Non
     return _Parser(lexicon or default_lexicon(), text, phrase).statement()
 
 
+EXISTENCE = re.compile(
+    r"(?:is|are) there (?:an? |any |some )?(?P<name>[\w' -]+?)(?: in (?:the|this) (?:image|picture|photo|photograph|scene))?\?"
+    r"|there (?:is|are) (?:an? |some )?(?P<stated>[\w' -]+?)(?: in (?:the|this) (?:image|picture|photo|photograph|scene))?\.?",
+    re.IGNORECASE,
+)
+
+
+def parse_existence(text: str, lexicon: Lexicon) -> Statement | None:
+    """What a text like "Is there a basket in the picture?" asks; None if it says more, or something else.
+
+    >>> parse_existence("Is there a basket in the picture?", default_lexicon()).subject
+    'basket'
+    """
+    found = EXISTENCE.fullmatch(" ".join(text.split()))
+    name = (found["name"] or found["stated"]) if found else ""
+    if not name or lexicon.find(name) or name.lower().split()[0] in ("no", "not"):
+        return None
+    statement = Statement(name, "exists", "", "other", "exists", found is not None and found["name"] is not None)
+    return replace(statement, naming=(naming_of(name, text), SINGULAR))
+
+
 def as_said(statement: Statement, text: str) -> Statement:
     """The statement with the grammar of its two names, as the text it was read in has it.
 

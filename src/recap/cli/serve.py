@@ -35,6 +35,9 @@ def run(
     reject_text: Annotated[
         str | None, opt.option("TEXT", "Guard: what replaces it.", "a sentence that says so")
     ] = None,
+    reject_when: Annotated[
+        str | None, opt.option("RULE", "Guard: an answer is rejected if any, all or a share of its claims are.", "any")
+    ] = None,
     upstream_timeout: Annotated[
         float | None, opt.option("S", "Guard: seconds the upstream may be silent.", "120", min=0.1, max=3600)
     ] = None,
@@ -63,7 +66,7 @@ def run(
     """
     allow_host = allow_host or []
     loading = opt.pick(locals(), opt.LOADING)
-    service = opt.pick(locals(), "no_token allow_host gather upstream on_reject reject_text upstream_timeout")
+    service = opt.pick(locals(), "no_token allow_host gather upstream on_reject reject_text reject_when upstream_timeout")
     from recap.models.load import default_policy
     from recap.server.run import serve, service_options
     from recap.server.service import Service

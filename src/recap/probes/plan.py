@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from recap.claims import Claim, Graph, default_graph
 from recap.probes.views import View
-from recap.probes.wording import asked_by, question, ways
+from recap.probes.wording import EXISTS, asked_by, existence_question, question, ways
 
 
 @dataclass(frozen=True, order=True)
@@ -93,6 +93,8 @@ def plan_probes(
     """
     chosen = PROBE_SETS[probes]
     said = claim.statement
+    if asked is None and said.relation == EXISTS:
+        asked = existence_question(said.subject, said.naming[0])
     direct = asked or question(said.subject, said.relation, said.object, graph, naming=said.naming)
 
     def wrapped(text: str, subject: str, obj: str) -> str:

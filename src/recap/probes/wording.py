@@ -49,6 +49,10 @@ def question(
     return template
 
 
+EXISTS = "exists"
+"""the extension of the graph for texts: no relation between two things, and never in the paper's suites"""
+
+
 def existence_question(name: str, naming: Naming = SINGULAR) -> str:
     """The yes/no question whether something is in the picture: the extension `exists` of the graph for texts.
 

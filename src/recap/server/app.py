@@ -22,6 +22,7 @@ from recap.server.page import add_page, draw_ahead
 from recap.server.routes import add_audits, add_telling
 from recap.server.security import SecurityMiddleware
 from recap.server.service import Service
+from recap.server.texts import add_text_audits
 
 
 def create_app(service: Service) -> FastAPI:
@@ -53,6 +54,7 @@ def create_app(service: Service) -> FastAPI:
     app.add_middleware(TimingMiddleware, metrics=metrics)
     _errors(app, metrics)
     add_audits(app, service, batcher, metrics)
+    add_text_audits(app, service, batcher, metrics)
     add_telling(app, service, batcher, metrics)
     if guard is not None:
         guard.add(app)

@@ -16,10 +16,10 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from recap.errors import RecapError
 from recap.server.annotation import PENDING, Annotation, audit_event, error_body, rewritten, with_annotation, with_text
 from recap.server.batching import Batcher, BusyError
-from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request, yes_or_no
+from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request
+from recap.server.guarded import GuardedAnswers
 from recap.server.metrics import Metrics
 from recap.server.schema import EXAMPLES
 from recap.server.service import Service
@@ -44,6 +44,7 @@ class Guard:
     def __init__(self, root: str, service: Service, batcher: Batcher, metrics: Metrics) -> None:
         self.service, self.batcher, self.metrics = service, batcher, metrics
         self.upstream = Upstream(root, service)
+        self.answers = GuardedAnswers(service, batcher, metrics)
 
     def add(self, app: FastAPI) -> None:
         async def chat(request: Request) -> Response:
@@ -159,18 +160,7 @@ class Guard:
         try:
             if isinstance(question, NotAuditableError):
                 raise question
-            answer = yes_or_no(text())
-            if answer is None:
-                raise NotAuditableError("the upstream's answer does not begin with yes or no")
-            (verdict,) = await self.batcher.audit([question.case(answer)])
-            if isinstance(verdict, RecapError):
-                # Its words may name the model's address.
-                raise NotAuditableError("the audit could not be made")
-            if verdict.foreign:
-                # |margin| speaks for the auditing model's own answer; for another one it says nothing.
-                raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
-            self.metrics.audited(verdict)
-            annotation = Annotation.of(verdict)
+            annotation = await self.answers.annotation(question, text())
         except (NotAuditableError, BusyError) as error:
             annotation = Annotation("skipped", str(error))
         self.metrics.guarded.labels(annotation.verdict).inc()

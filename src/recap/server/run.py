@@ -12,6 +12,7 @@ from typing import Any
 from recap.audit import Auditor
 from recap.errors import RecapError, reason
 from recap.models.remote.address import is_remote, key_in, parse_address
+from recap.server.answers import RejectRule
 from recap.server.service import Limits, Service
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -31,6 +32,7 @@ def service_options(
     upstream: str | None = None,
     on_reject: str | None = None,
     reject_text: str | None = None,
+    reject_when: str | None = None,
     upstream_timeout: float | None = None,
 ) -> dict[str, Any]:
     """The fields of a `Service` beside its auditor, from the options of `recap serve` and the environment."""
@@ -45,6 +47,11 @@ def service_options(
     if upstream_timeout is not None:
         limits = replace(limits, upstream_seconds=upstream_timeout)
     guard = _guard_options(upstream, on_reject, reject_text, upstream_timeout)
+    if reject_when is not None:
+        if upstream is None:
+            raise RecapError("--reject-when belongs to --upstream")
+        RejectRule.of(reject_when)
+        guard["reject_when"] = reject_when
     return {"limits": limits, "token": token, "hosts": hosts, **guard}
 
 

@@ -53,6 +53,8 @@ class Service:
     """goes to the upstream in place of whatever a caller sends"""
     on_reject: OnReject = "annotate"
     reject_text: str = REJECT_TEXT
+    reject_when: str = "any"
+    """which share of an answer's claims must be rejected for the answer to be: any, all, or a number"""
     hosts: frozenset[str] | None = None
     """names under which it may be called; any, if None"""
     leaving: Event = field(default_factory=Event)
