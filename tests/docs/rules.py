@@ -32,6 +32,7 @@ SMALLER = (
     (r"^recap bench\b", "--arch tiny --images 2"),
     (r"^recap evaluate\b", "--splits 3"),
     (r"^recap serve\b", "--port 0"),
+    (r"^recap captions\b", "--count 80"),
 )
 """options that make a command take seconds; they replace its own"""
 

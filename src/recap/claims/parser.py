@@ -48,9 +48,10 @@ def parse(text: str, lexicon: Lexicon | None = None, *, phrase: str | None = Non
     return _Parser(lexicon or default_lexicon(), text, phrase).statement()
 
 
+_SHOWN = r"(?: in (?:the|this) (?:image|picture|photo|photograph|scene))?"
 EXISTENCE = re.compile(
-    r"(?:is|are) there (?:an? |any |some )?(?P<name>[\w' -]+?)(?: in (?:the|this) (?:image|picture|photo|photograph|scene))?\?"
-    r"|there (?:is|are) (?:an? |some )?(?P<stated>[\w' -]+?)(?: in (?:the|this) (?:image|picture|photo|photograph|scene))?\.?",
+    rf"(?:is|are) there (?:an? |any |some )?(?P<asked>[\w' -]+?){_SHOWN}\?"
+    rf"|there (?:is|are) (?:an? |some )?(?P<stated>[\w' -]+?){_SHOWN}\.?",
     re.IGNORECASE,
 )
 
@@ -62,10 +63,10 @@ def parse_existence(text: str, lexicon: Lexicon) -> Statement | None:
     'basket'
     """
     found = EXISTENCE.fullmatch(" ".join(text.split()))
-    name = (found["name"] or found["stated"]) if found else ""
+    name = (found["asked"] or found["stated"]) if found else ""
     if not name or lexicon.find(name) or name.lower().split()[0] in ("no", "not"):
         return None
-    statement = Statement(name, "exists", "", "other", "exists", found is not None and found["name"] is not None)
+    statement = Statement(name, "exists", "", "other", "exists", found is not None and found["asked"] is not None)
     return replace(statement, naming=(naming_of(name, text), SINGULAR))
 
 

@@ -66,7 +66,9 @@ def run(
     """
     allow_host = allow_host or []
     loading = opt.pick(locals(), opt.LOADING)
-    service = opt.pick(locals(), "no_token allow_host gather upstream on_reject reject_text reject_when upstream_timeout")
+    service = opt.pick(
+        locals(), "no_token allow_host gather upstream on_reject reject_text reject_when upstream_timeout"
+    )
     from recap.models.load import default_policy
     from recap.server.run import serve, service_options
     from recap.server.service import Service

@@ -72,7 +72,8 @@ def captions(count: int = 1000, seed: int = SEED) -> list[Caption]:
     for place in range(count):
         number = usable[place % len(usable)]
         true, false = facts[number][True], facts[number][False]
-        chosen = [true[i] for i in rng.permutation(len(true))[:CLAIMS]]
+        order = rng.permutation(len(true)).tolist()
+        chosen: list[Said] = [true[int(i)] for i in order[:CLAIMS]]
         if place % 2:
             chosen[int(rng.integers(len(chosen)))] = false[int(rng.integers(len(false)))]
         text = " ".join(_sentence(said, rng) for said in chosen)
