@@ -71,6 +71,7 @@ def test_every_vsr_caption_is_read_to_its_relation(data):
         ("The plant is near the window, with a chair to its left.", ["plant near window", "chair left_of plant"]),
         ("- a spoon to the left of the plate\n- a knife next to a glass", ["spoon left_of plate", "knife near glass"]),
         ('{"answer": "The cat is under the table"}', ["cat below table"]),
+        ("The crate is on the suitcase 🙂. A cat → on a mat ✓", ["crate on suitcase", "cat on mat"]),
         ("A cat is sitting inside a suitcase’s pocket.", ["cat inside suitcase's pocket"]),
     ],
 )  # fmt: skip

@@ -65,3 +65,19 @@ export async function audit(picture, question, answer) {
   for (const [name, value] of Object.entries(asked)) form.append(name, value);
   return (await call("v1/audit", { method: "POST", body: form })).json();
 }
+
+/** The verdicts on a text's claims. The picture is as in `audit`. */
+export async function auditText(picture, text) {
+  const image = typeof picture === "string" ? picture : await dataUrl(picture);
+  const options = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ image, text }) };
+  return (await call("v1/audit/text", options)).json();
+}
+
+function dataUrl(blob) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.onerror = () => reject(new Refused(0, "The picture cannot be read."));
+    reader.readAsDataURL(blob);
+  });
+}
