@@ -101,8 +101,10 @@ class _Reading:
         """ "In the image, …", "Yes, …", "Answer: …" say nothing of where things are."""
         for place, item in enumerate(self.cursor.items[:8]):
             head = self.cursor.items[:place]
-            if item.kind in ("comma", "stop") and place:
-                framed = all(is_place(c) or "pronoun" in c.marks or c.noun in FRAMES for c in head if c.kind == "thing")
+            if item.kind in ("comma", "stop") and 0 < place < len(self.cursor.items) - 1:
+                related = any(c.kind == "relation" for c in head)
+                things = [c for c in head if c.kind == "thing"]
+                framed = all(is_place(c) or c.noun in FRAMES or ("pronoun" in c.marks and not related) for c in things)
                 if framed and not any({"finite", "be"} <= c.marks for c in head):
                     self.cursor.at = place + 1
             elif item.kind in ("which", "but"):
