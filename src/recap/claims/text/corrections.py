@@ -40,6 +40,9 @@ def _better(tokens: Sequence[Token], i: int, relations: frozenset[int]) -> str |
         singular = before.tag in ("NN1", "UNC", "NP0") and _article(tokens, i - 1) in ("a", "an", "one")
         goes_on = following in AFTER_VERBS or (after is not None and after.start in relations)
         return "VVZ" if (singular and goes_on) or before.low in ("who", "that", "which") else None
+    if token.tag in ("VVB", "VVI") and before.tag == "CJC" and i > 1 and tokens[i - 2].tag in NOUNS:
+        # "a keyboard, mouse and monitor on a desk": the last of a list
+        return "NN1" if following in ("PRP", "PUN", "VBB", "VBD", "") else None
     if low in ("can", "cans") and token.tag != "NN1":
         return "NN1" if before.tag in NOUNS | {"AT0", "AJ0", "DPS"} and following[:1] not in ("V", "X", "A") else None
     if low == "up" and before.low == "close" and following == "PRF":

@@ -39,6 +39,8 @@ def is_idiom(relation: Chunk, thing: Chunk, subjects: Sequence[Chunk], said: Chu
         return True
     people = any(c.among("things.persons") for c in subjects)
     nouns = {thing.name.lower()} if _compound(thing) else {thing.noun, thing.name.lower()}
+    if thing.noun in listed.get("always", ()):
+        return True
     kinds = ["nouns"] + ["bare"] * ("bare" in said.marks) + ["people"] * people + ["reflexive"] * ("own" in said.marks)
     # Clothes are what people are in; a cat may well be in a hat.
     clothed = thing.noun in listed.get("clothes", ()) and (people or "bare" in said.marks or not subjects)

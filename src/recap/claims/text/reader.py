@@ -241,7 +241,8 @@ class _Reading:
         finite = "finite" in item.marks and not (clause.owned and item.tag == "VVD" and len(item.tokens) == 1)
         if finite and self.outer and clause.verb is not None:
             self.clause = clause = self.outer.pop()  # the relative clause has its verb; this one is the sentence's
-        if clause.owned and (finite or living(clause.owners)):
+        aside = before is not None and before.kind == "comma"  # "a tray with a cup on it, sitting on a bed"
+        if clause.owned and (finite or aside or living(clause.owners)):
             clause.owned = []
         if finite and clause.verb is not None and clause.subjects and before is not None:
             clause.denied &= before.kind not in ("and", "comma", "but")
@@ -284,7 +285,11 @@ class _Reading:
         follows = cursor.ahead()
         if item.phrase.startswith("its "):
             things = clause.owners or self._meant(item, None)
-            return self._claim(subjects_of(clause, cursor, item, things), item, things, denied) if things else None
+            if things and not clause.subjects and not clause.owned:
+                clause.fronted.append((item, things, denied))
+            elif things:
+                self._claim(subjects_of(clause, cursor, item, things), item, things, denied)
+            return None
         if follows is not None and follows.low in ("which", "whom") and (clause.last or clause.subjects):
             return self._behind_which(item)
         while cursor.peek() in ("other", "not") and cursor.peek(1) == "thing":
@@ -327,15 +332,17 @@ class _Reading:
             return False
         while is_clothes(said) and self.cursor.comes("and", "thing") and is_clothes(self.cursor.ahead(1)):
             self.cursor.at += 2  # "in sunglasses and a straw hat"
-        return not (clause.owned and "own" in said.marks)
+        held = clause.verb is not None and bool(clause.objects) and clause.verb.lemma in words()["verbs.holding"]
+        return not ("own" in said.marks and (clause.owned or held))
 
     def _meant(self, relation: Chunk, pronoun: Chunk | None) -> Things:
         """What a pronoun after a relation phrase means; without one, whose side "to its left" is."""
         named = self.named or self.reader.earlier
         if pronoun is None:
-            found = only_one(None, [c for c in named if c not in self.clause.subjects + self.clause.owned])
+            others = [c for c in named if c not in self.clause.subjects + self.clause.owned and not is_place(c)]
+            found = only_one(None, others)
         elif pronoun.low in ("it", "them", "him", "her"):
-            opens = not self.clause.subjects and not self.named
+            opens = not self.clause.subjects and not self.clause.owned
             found = as_object(pronoun, self.clause, self.reader.topic, named, opens=opens)
         else:
             return []
@@ -383,6 +390,8 @@ class _Reading:
         """ "a fence behind which a bear sits" """
         things = self.clause.last or self.clause.subjects[-1:]
         self.cursor.take()
+        while self.cursor.peek() in ("there", "verb"):
+            self.cursor.take()
         if self.cursor.peek() == "thing" and (subject := self.cursor.take()) is not None:
             self._claim(self._as_subjects([subject]), item, things, False)
 
