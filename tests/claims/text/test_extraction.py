@@ -117,6 +117,12 @@ def test_things_that_a_text_supposes():
     assert told("The cat is not on its back.", exists=True) == []
 
 
+def test_a_sentence_without_end_is_not_read():
+    found = extract("the cat on the mat and " * 800)
+    assert found.claims == ()
+    assert "words" in found.unsure[0].why
+
+
 def test_a_text_of_pages_is_refused_in_one_line():
     with pytest.raises(RecapError, match="at most 20,000"):
         extract("The cat is on the mat. " * 1000)

@@ -12,7 +12,7 @@ from recap.claims.text.cursor import Cursor, Things
 from recap.claims.text.idioms import is_clothes, is_idiom, is_place, is_scene
 from recap.claims.text.model import TextClaim, Unsure
 from recap.claims.text.pronouns import as_object, as_subject, only_one
-from recap.claims.text.tokens import Sentence
+from recap.claims.text.tokens import LONGEST_SENTENCE, Sentence
 from recap.claims.text.words import words
 
 NOT_SAID = "it does not say what is there"
@@ -39,6 +39,9 @@ class Reader:
     def read(self, sentence: Sentence) -> None:
         """One sentence's claims. A question makes none."""
         if sentence.asks:
+            return
+        if len(sentence.tokens) > LONGEST_SENTENCE:
+            self.doubt(sentence.start, sentence.end, f"it is a sentence of {len(sentence.tokens)} words")
             return
         reading = _Reading(self, chunks(sentence, self.text, self.lexicon), sentence)
         reading.run()

@@ -15,6 +15,9 @@ _SAME_LENGTH = str.maketrans({"’": "'", "‘": " ", "“": " ", "”": " ", '"
 _END = re.compile(r"(?<=[.!?…])[\s\"')\]]+(?=\S)|\n+")
 _ABBREVIATED = re.compile(r"\b(?:mr|mrs|ms|dr|st|vs|etc|e\.g|i\.e|no|approx)\.$", re.IGNORECASE)
 _LISTED = re.compile(r"^\s*(?:[-–•·+>]|\(?\d{1,2}[.)])\s+")
+LONGEST_WORD = 24
+LONGEST_SENTENCE = 150
+"""words: nobody writes longer ones, and reading takes the square of it; they are not read"""
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,16 @@ def sentences(text: str) -> Iterator[Sentence]:
             # A capital at the head of a sentence is no name.
             first = words[0][0]
             lowered = [first.lower() if first != "I" and not first.isupper() else first, *(w for w, _, _ in words[1:])]
-            tagged = zip(words, _tagger().tag_sent(lowered, taglevel=1), strict=True)
+            # The tagger takes the square of a word's length: what is no word is shown to it as one.
+            shown = [word if len(word) <= LONGEST_WORD else "thing" for word in lowered]
+            known = _tagger().tag_sent(shown, taglevel=1) if len(shown) <= LONGEST_SENTENCE else _untagged(shown)
+            tagged = zip(words, known, strict=True)
             tokens = tuple(Token(w, str(lemma).lower(), tag, a, b) for (w, a, b), (_, lemma, tag) in tagged)
             yield Sentence(tokens, start, end, body[start:end].rstrip(" )'").endswith("?"))
+
+
+def _untagged(words: list[str]) -> list[tuple[str, str, str]]:
+    return [(word, word, "UNC") for word in words]
 
 
 def _spans(body: str) -> Iterator[tuple[int, int]]:
@@ -94,4 +104,4 @@ def _tagger() -> Any:
 
 def tag_word(word: str) -> str:
     """The likeliest part of speech of a word by itself."""
-    return str(_tagger().analyze(word, taglevel=1)[1])
+    return "UNC" if len(word) > LONGEST_WORD else str(_tagger().analyze(word, taglevel=1)[1])
