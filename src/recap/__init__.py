@@ -14,6 +14,7 @@ __version__ = "0.2.0.dev0"
 if TYPE_CHECKING:
     from recap.audit import Auditor, Verdict, replay
     from recap.claims import Claim, Graph, Statement, load_graph, parse
+    from recap.claims.text import Extraction, TextClaim, extract
     from recap.commands import calibrate, decide, label, queue, score
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
     from recap.risks import RISKS, compute_risk
     from recap.routing import BundledAuditor
     from recap.table import MarginTable, Row, read_table, write_table
+    from recap.texts import ClaimVerdict, TextVerdict
     from recap.world.demo import demo
 
 # Names are loaded when first used: `import recap` stays light, and `recap --help` needs no numpy.
 _ROOMS = {
     "audit": "Auditor Verdict replay",
     "claims": "Claim Graph Statement load_graph parse",
+    "claims.text": "Extraction TextClaim extract",
     "commands": "calibrate decide label queue score",
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
@@ -41,6 +44,7 @@ _ROOMS = {
     "probes": "Plan Probe View plan_probes",
     "risks": "RISKS compute_risk",
     "routing": "BundledAuditor",
+    "texts": "ClaimVerdict TextVerdict",
     "table": "MarginTable Row read_table write_table",
     "world.demo": "demo",
 }
@@ -51,8 +55,10 @@ __all__ = [
     "Auditor",
     "BundledAuditor",
     "Claim",
+    "ClaimVerdict",
     "Decision",
     "Evaluation",
+    "Extraction",
     "Graph",
     "LabelPlan",
     "MarginTable",
@@ -63,6 +69,8 @@ __all__ = [
     "RecapError",
     "Row",
     "Statement",
+    "TextClaim",
+    "TextVerdict",
     "Verdict",
     "View",
     "__version__",
@@ -72,6 +80,7 @@ __all__ = [
     "decide",
     "demo",
     "evaluate",
+    "extract",
     "label",
     "load_graph",
     "load_policy",

@@ -11,6 +11,7 @@ from typing import Any
 from PIL import Image
 
 from recap.claims import Claim, Graph, Statement, default_graph, load_graph
+from recap.claims.plausible import impossible
 from recap.errors import RecapError
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
@@ -24,6 +25,7 @@ from recap.probing import Item, plan_job, rows_of, run_job
 from recap.probing.run import margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
+from recap.texts import Check, TextReading, TextVerdict
 
 Picture = str | Path | bytes | Image.Image
 
@@ -235,6 +237,39 @@ class Auditor:
             return told
         notes = (*verdict.notes, *domain.notes(name, statement, strangeness))
         return replace(_without_verdict(told, why, self.graph), notes=notes)
+
+    def audit_text(self, image: Picture, text: str, *, exists: bool | None = None) -> TextVerdict:
+        """Every spatial claim of a caption or answer, audited as it is said, all in the picture's one forward.
+
+        `exists` also asks whether the things are there: a relation about a thing that is not is rejected for that.
+        Left open, it is asked where the policy was calibrated on it.
+        """
+        reading = self.read_text(text, exists=exists)
+        name = str(image) if isinstance(image, str | Path) else None
+        cases = [AuditCase(image, each.question, each.claim, each.said.answer, name) for each in reading.checks]
+        return self.judge_text(reading, self.audit_many(cases) if cases else [])
+
+    def read_text(self, text: str, *, exists: bool | None = None) -> TextReading:
+        """The claims of a text, ready to be audited."""
+        calibrated = self.policy is not None and self.policy.existence is not None
+        return TextReading.of(text, self.graph, exists=calibrated if exists is None else exists)
+
+    def judge_text(self, reading: TextReading, verdicts: Sequence[Verdict]) -> TextVerdict:
+        """What follows for a text from the verdicts on its checks."""
+        told = [self._without_nonsense(each, verdict) for each, verdict in zip(reading.checks, verdicts, strict=True)]
+        return reading.judged(told, None if self.policy is None else self.policy.existence)
+
+    def _without_nonsense(self, check: Check, verdict: Verdict) -> Verdict:
+        """The verdict where contradictions that cannot be ("Does the bird contain the tree?") count as neutral."""
+        names = impossible(check.claim)
+        if not names or verdict.accepted is None:
+            return verdict
+        image = dict(verdict.row.margins.get("image") or {}) | dict.fromkeys(names, 0.0)
+        row = verdict.row.model_copy(update={"margins": dict(verdict.row.margins) | {"image": image}})
+        kept = tuple(each for each in verdict.probes if each.relation not in names)
+        [made] = _verdicts([(verdict.question, kept, row)], self.policy, self.graph, checked=True)
+        # What is promised is promised of evidence as it was calibrated, with every contradiction.
+        return replace(made, model=verdict.model, notes=verdict.notes, promise=None)
 
 
 def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:

@@ -14,6 +14,7 @@ from recap.models.load import bundled_domain
 from recap.policy import Policy, load_policy
 from recap.schemes import DEFAULT_MODELS, scheme_of
 from recap.store import Store
+from recap.texts import TextReading, TextVerdict
 
 
 class BundledAuditor(Auditor):
@@ -75,6 +76,13 @@ class BundledAuditor(Auditor):
                 said = self.auditor(name).using(self.store).audit_many(strange)
                 verdicts |= {i: self._told(verdict, case) for i, verdict, case in zip(mine, said, strange, strict=True)}
         return [verdicts[i] for i in range(len(prepared))]
+
+    def judge_text(self, reading: TextReading, verdicts: Sequence[Verdict]) -> TextVerdict:
+        """What follows for a text, under the policy of the model that spoke about its picture."""
+        for auditor, _ in self._loaded.values():
+            if verdicts and auditor.model.identity.name == verdicts[0].model:
+                return auditor.judge_text(reading, verdicts)
+        return super().judge_text(reading, verdicts)
 
     def _told(self, verdict: Verdict, case: AuditCase) -> Verdict:
         """The verdict, with a word about who could have been asked where nobody was made for the picture."""

@@ -1,22 +1,33 @@
-"""`recap audit`: one verdict, and why."""
+"""`recap audit`: one verdict, or one for each claim of a text, and why."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
+
+import typer
 
 import recap
 from recap.cli import options as opt
 from recap.cli.console import load_auditor, notice, print_json
-from recap.errors import printable
+from recap.cli.text import show_text
+from recap.errors import RecapError, printable
 
 
 def run(
     image: Annotated[str, opt.argument("IMAGE", "A picture: a file, or world:whatsup/0017.")],
-    question: Annotated[str, opt.argument("QUESTION", "A yes/no question about it, or a statement.")],
+    question: Annotated[str | None, opt.argument("QUESTION", "A yes/no question about it, or a statement.")] = None,
     model: opt.ModelOrDefault = None,
     answer: Annotated[
         str | None, opt.option("yes|no", "The answer to audit.", "the model's own; yes for a statement")
+    ] = None,
+    text: Annotated[str | None, opt.option("TEXT", "Instead: a caption or answer; all its claims are audited.")] = None,
+    exists: Annotated[
+        bool | None,
+        typer.Option(
+            "--exists/--no-exists",
+            help="With --text: ask whether its things are there at all.",
+            show_default="if the policy is calibrated for it",
+        ),
     ] = None,
     policy: opt.PolicyFile = None,
     any_model: opt.AnyModel = False,
@@ -44,25 +55,40 @@ def run(
     picture that is unlike those it was trained on, or a thing that it does not know, it gives no verdict: "accepted"
     is null, the reason says why, and the exit code is 0, as without a policy.
 
+    With --text every spatial claim of a caption or answer is audited, each as it is said and all in one forward.
+
     \b
+    Example: recap audit kitchen.jpg --text "A mug is on the table, left of a lamp." --model MODEL --policy policy.json
     Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
     """
     loading = opt.pick(locals(), opt.LOADING)
     from recap.audit import AuditCase
+    from recap.images import open_image
 
-    case = AuditCase.of(image, question, answer, recap.load_graph(graph)).opened()
+    relations = recap.load_graph(graph)
+    if (question is None) == (text is None):
+        raise RecapError("give either a QUESTION or a --text")
+    if text is not None and answer is not None:
+        raise RecapError("--answer belongs to a QUESTION; a --text says itself what holds")
+    if text is None and exists is not None:
+        raise RecapError("--exists and --no-exists go with --text")
+    case = None if question is None else AuditCase.of(image, question, answer, relations).opened()
+    if case is None:
+        open_image(image)  # one that cannot be opened is refused before a model is loaded
     auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
-    [verdict] = auditor.audit_many([case])
-    if model is None:
-        told = f"no --model given, so {verdict.model} was asked, a small model that comes with the package"
-        verdict = replace(verdict, notes=(told, *verdict.notes))
-    for note in verdict.notes:
+    told = auditor.audit_text(image, text or "", exists=exists) if case is None else auditor.audit_many([case])[0]
+    notes = list(told.notes)
+    if model is None and told.model is not None:
+        notes.insert(0, f"no --model given, so {told.model} was asked, a small model that comes with the package")
+    for note in notes:
         notice(note)
     if json:
-        print_json(verdict.to_json())
+        print_json(told.to_json() | {"notes": notes})
+    elif isinstance(told, recap.TextVerdict):
+        show_text(told, auditor.policy)
     else:
-        undecided = auditor.policy is None or verdict.accepted is None
-        _show(verdict, None if undecided else verdict.promise or auditor.policy.promise)
+        frozen = None if told.accepted is None else auditor.policy
+        _show(told, None if frozen is None else told.promise or frozen.promise)
 
 
 def _show(verdict: recap.Verdict, promise: str | None) -> None:

@@ -77,6 +77,7 @@ def run(
     options = opt.pick(locals(), "out coverage risk_at_most confidence of per gate mode first level any_model")
     from recap.files import refuse_overwriting
     from recap.policy import labelled_rows, policy_json
+    from recap.policy.existence import existence_rows
     from recap.statistics import accuracy, hallucination_fpr
 
     refuse_overwriting(out, table, target_scores, graph)
@@ -87,7 +88,8 @@ def run(
     ranked = policy.ranked_on
     if target is not None and ranked is not None and ranked.rows < len(target):
         notice(f"{len(target) - ranked.rows} of {len(target)} target rows cannot be scored and were left out")
-    left_out = len(rows) - policy.counts.rows
+    stated = existence_rows(rows)
+    left_out = len(rows) - policy.counts.rows - int((stated & rows.labelled).sum())
     if left_out:
         notice(f"{left_out} of {len(rows)} rows have no label and were left out")
     units = (ranked or policy.counts).units

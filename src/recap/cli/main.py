@@ -12,7 +12,21 @@ from typing import Annotated, Any
 import typer
 
 import recap
-from recap.cli import audit, bench, calibrate, data, demo, evaluate, graph, plan, probe, reproduce, serve, table
+from recap.cli import (
+    audit,
+    bench,
+    calibrate,
+    captions,
+    data,
+    demo,
+    evaluate,
+    graph,
+    plan,
+    probe,
+    reproduce,
+    serve,
+    table,
+)
 from recap.cli.console import notice
 from recap.errors import RecapError, RecapWarning, reason
 
@@ -32,6 +46,7 @@ NAMES = {"allow_extra_args": True}
 app.command("demo")(demo.run)
 app.command("audit")(audit.run)
 app.command("parse")(graph.parse)
+app.command("captions")(captions.run)
 app.command("probe")(probe.run)
 app.command("score", context_settings=NAMES)(table.score)
 app.command("calibrate")(calibrate.run)

@@ -48,6 +48,9 @@ def run(
     reject_text: Annotated[
         str | None, opt.option("TEXT", "Guard: what replaces it.", "a sentence that says so")
     ] = None,
+    reject_when: Annotated[
+        str | None, opt.option("RULE", "Guard: an answer is rejected if any, all or a share of its claims are.", "any")
+    ] = None,
     on_failure: Annotated[
         str | None,
         opt.option(
@@ -88,7 +91,7 @@ def run(
     service = opt.pick(
         locals(),
         "no_token allow_host tokens rate log connections workers memory gather "
-        "upstream on_reject reject_text on_failure upstream_timeout",
+        "upstream on_reject reject_text reject_when on_failure upstream_timeout",
     )
     from recap.server.run import serve, service_options
     from recap.server.service import Service

@@ -14,6 +14,7 @@ from recap.errors import RecapError, RecapWarning, one_of
 from recap.models.contract import same_model
 from recap.policy.certify import certify, tuning_rows
 from recap.policy.choose import utility_gate
+from recap.policy.existence import calibrate_existence, existence_rows
 from recap.policy.guarantee import Event
 from recap.policy.modes import check_mode, cross_fitted, fitted_on, fitted_on_tuning
 from recap.policy.policy import (
@@ -81,7 +82,10 @@ def calibrate_table(
     first_stage: float = FIRST_STAGE,
     gate: str = "paper",
 ) -> Policy:
-    """A policy from the labelled rows of a table; unlabelled rows are left out."""
+    """A policy from the labelled rows of a table; unlabelled rows are left out.
+
+    Rows that state that something exists calibrate `Policy.existence`, and nothing else.
+    """
     check_mode(mode)
     rows = labelled_rows(table)
     scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
@@ -94,7 +98,7 @@ def calibrate_table(
     if mode is not None and mode not in MODES:
         fitted, scores = fitted_on(rows, mode, rows.labelled), cross_fitted(scores, rows, mode)
     policy = calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
-    return replace(policy, fitted=fitted, utility=utility)
+    return replace(policy, fitted=fitted, utility=utility, existence=calibrate_existence(table))
 
 
 def certify_table(
@@ -108,7 +112,7 @@ def certify_table(
     level: float = 0.95,
     gate: str = "paper",
 ) -> Policy:
-    """A policy that keeps the risk, from the labelled rows of a table."""
+    """A policy that keeps the risk, from the labelled rows of a table; existence is calibrated as without a promise."""
     check_mode(mode)
     rows = labelled_rows(table)
     scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
@@ -122,7 +126,7 @@ def certify_table(
         fitted, scores = fitted_on_tuning(scores, rows, mode, tuning_rows(scores, mode))
     graph, model = table.graph.hash, table.model
     policy = certify(scores, risk_at_most, confidence, of=of, per=per, graph=graph, model=model, mode=mode, level=level)
-    return replace(policy, fitted=fitted, utility=utility)
+    return replace(policy, fitted=fitted, utility=utility, existence=calibrate_existence(table))
 
 
 def _by_utility(gate: str, mode: str | None) -> bool:
@@ -134,10 +138,15 @@ def _by_utility(gate: str, mode: str | None) -> bool:
 
 
 def labelled_rows(table: MarginTable) -> MarginTable:
-    """The rows whose truth is known. Both truths must occur, or nothing can be calibrated or measured."""
-    labelled = table.where(table.labelled)
+    """The rows whose truth is known. Both truths must occur, or nothing can be calibrated or measured.
+
+    Rows that state that something exists are left out: they are no answers about relations.
+    """
+    stated = existence_rows(table)
+    labelled = table.where(table.labelled & ~stated)
     if not len(labelled):
-        raise RecapError(f"{table.source}: no row has a label")
+        only = " about a relation" if (table.labelled & stated).any() else ""
+        raise RecapError(f"{table.source}: no row{only} has a label")
     inside = labelled.positive[labelled.covered]
     if len(inside) and (inside.all() or not inside.any()):
         only = "yes" if inside.all() else "no"
@@ -181,6 +190,8 @@ def rank_on(policy: Policy, target: MarginTable, *, any_model: bool = False) -> 
     """
     check_policy(policy, target.graph, target.model, target.source, any_model=any_model)
     policy = replace(policy, guarantee=None)
+    if (stated := existence_rows(target)).any():
+        target = target.where(~stated)
     scores = policy.scores(target) if policy.staged is None else Scores.of(target)
     before = policy.apply(scores)
     scored = ~np.isnan(before.risk)

@@ -40,7 +40,7 @@ def policy_json(policy: Policy) -> str:
         part = getattr(policy, name)
         if part is not None:
             document[name] = {each: getattr(part, each) for each in conclusions} | document[name]
-    for name in ("ranked_on", "fitted", "utility"):
+    for name in ("ranked_on", "fitted", "utility", "existence"):
         if getattr(policy, name) is None:
             del document[name]
     if policy.cdfs.sample is None:

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, FiniteFloat, GetPydanticSchema, NonNegat
 from pydantic_core import core_schema
 
 from recap.errors import RecapError
+from recap.policy.existence import Existence
 from recap.policy.gate import Gate, confidence_gate
 from recap.policy.guarantee import NOTHING_PROMISED, Guarantee
 from recap.policy.scores import RELATION_RISK, Scores
@@ -150,6 +151,8 @@ class Policy:
     """of a mode that is fitted: what was fitted"""
     utility: Utility | None = None
     """the comparison that chose the mode, where the utility gate did"""
+    existence: Existence | None = None
+    """whether things are there at all, for claims in texts; None if calibration held no such rows"""
 
     @property
     def promise(self) -> str:

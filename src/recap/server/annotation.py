@@ -28,11 +28,20 @@ class Annotation:
     risk: float | None = None
     threshold: float | None = None
     mode: str | None = None
+    claims: tuple[dict[str, Any], ...] = ()
+    """the spatial claims of the answer's sentences, with their places in its text and their verdicts"""
+    unsure: tuple[dict[str, Any], ...] = ()
+    """parts of the answer that may hold a claim and were passed over, and why"""
 
     @classmethod
     def of(cls, verdict: Verdict) -> Annotation:
         mode, risk, threshold = verdict.mode, verdict.risk, verdict.threshold
         return cls(verdict.word, verdict.reason, verdict.answer, verdict.accepted, risk, threshold, mode)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As clients read it; what an answer has none of is left out."""
+        return {name: value for name, value in vars(self).items() if value or name not in ("claims", "unsure")}
 
     @property
     def headers(self) -> dict[str, str]:
@@ -61,7 +70,7 @@ def in_ascii(text: str) -> str:
 def with_annotation(body: bytes, annotation: Annotation) -> bytes:
     """A completion with one member more; every other byte stays."""
     head = body.rstrip()[:-1].rstrip()
-    return head + b', "recap": ' + json.dumps(vars(annotation), allow_nan=False).encode() + b"}"
+    return head + b', "recap": ' + json.dumps(annotation.document, allow_nan=False).encode() + b"}"
 
 
 def with_text(body: bytes, text: str) -> bytes:
@@ -80,7 +89,7 @@ def _piece(stamp: dict[str, Any], kind: str, delta: dict[str, str], finish: str 
 
 def audit_event(annotation: Annotation, stamp: dict[str, Any]) -> bytes:
     """The verdict as an event: a piece that adds nothing to the text, for clients that look at every piece's choice."""
-    return _piece(stamp, "recap.audit", {}, recap=vars(annotation))
+    return _piece(stamp, "recap.audit", {}, recap=annotation.document)
 
 
 def rewritten(events: Sequence[bytes], stamp: dict[str, Any], text: str) -> list[bytes]:

@@ -30,6 +30,7 @@ from recap.server.readiness import Readiness
 from recap.server.routes import ERRORS, add_audits, add_telling
 from recap.server.security import SecurityMiddleware
 from recap.server.service import Service
+from recap.server.texts import add_text_audits
 
 
 def create_app(service: Service) -> FastAPI:
@@ -67,6 +68,7 @@ def create_app(service: Service) -> FastAPI:
     app.add_middleware(RequestLog, requests=service.log_requests)
     _errors(app, metrics)
     add_audits(app, service, batcher, metrics, pictures)
+    add_text_audits(app, service, batcher, metrics, pictures)
     add_telling(app, service, batcher, metrics, readiness)
     add_labels(app, service, metrics, ERRORS)
     if guard is not None:

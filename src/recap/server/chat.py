@@ -18,7 +18,9 @@ from recap.server.service import Limits
 from recap.server.upstream import DONE, data_of
 
 HEAD = 200
-"""characters of an answer that are looked at"""
+"""characters of an answer in which a yes or no is looked for"""
+LONGEST = 20_000
+"""characters of an answer that are read"""
 SENTENCE_STARTS = re.compile(
     r"a|an|as|based|because|both|he|i|in|it|it's|its|on|she|since|that|the|there|these|they|this|those", re.IGNORECASE
 )
@@ -36,10 +38,14 @@ class ChatQuestion:
     picture: str
     """as it was sent: it is decoded once there is an answer to audit"""
     question: str
-    claim: Claim
+    claim: Claim | None
+    """None where it asks for something else than one relation; then only the answer's own sentences are audited"""
+    why: str = ""
+    """why it has none"""
 
     def case(self, answer: str, picture: InputImage) -> AuditCase:
         """What is audited, once the answer is known."""
+        assert self.claim is not None
         return AuditCase(picture.image, self.question, self.claim, answer, picture.name)
 
 
@@ -63,8 +69,12 @@ def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
     if not all(isinstance(text, str) for text in texts):
         raise NotAuditableError("it is not of the shape of a chat")
     question = " ".join(texts)
-    claim = _spatial(question, graph, limits)
-    return ChatQuestion(_picture(pictures[0].get("image_url")), question, claim)
+    claim, why = None, ""
+    try:
+        claim = _spatial(question, graph, limits)
+    except NotAuditableError as error:
+        why = str(error)
+    return ChatQuestion(_picture(pictures[0].get("image_url")), question, claim, why)
 
 
 def yes_or_no(text: str) -> str | None:
@@ -134,8 +144,8 @@ class ChatAnswer:
             if message.get("tool_calls") or message.get("function_call"):
                 raise NotAuditableError("the upstream's answer calls a tool")
             content = message.get("content")
-            if isinstance(content, str) and len(self.head) < HEAD:
-                self.head = (self.head + content)[:HEAD]
+            if isinstance(content, str) and len(self.head) < LONGEST:
+                self.head = (self.head + content)[:LONGEST]
 
 
 def _object(body: bytes, what: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The guard: chat completions of another server, passed through, with its spatial yes/no answers audited on the way.
+"""The guard: chat completions of another server, passed through, with the spatial claims of its answers audited.
 
 What is not understood passes untouched. An answer is audited as the upstream gave it, by the service's own model.
 """
@@ -16,8 +16,6 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from recap.audit import Verdict
-from recap.errors import RecapError
 from recap.server.annotation import (
     PENDING,
     Annotation,
@@ -30,7 +28,8 @@ from recap.server.annotation import (
 )
 from recap.server.batching import Batcher
 from recap.server.bodies import is_intricate
-from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request, yes_or_no
+from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request
+from recap.server.guarded import AuditFailedError, GuardedAnswers
 from recap.server.images import Pictures
 from recap.server.logs import note
 from recap.server.metrics import Metrics
@@ -47,11 +46,6 @@ from recap.server.upstream import (
     returned_headers,
     split_events,
 )
-
-
-class _AuditFailedError(RecapError):
-    """The answer is one to audit, and the audit could not be made."""
-
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 STREAM = "text/event-stream"
@@ -70,8 +64,9 @@ class Guard:
     """Stands before one upstream."""
 
     def __init__(self, root: str, service: Service, batcher: Batcher, metrics: Metrics, pictures: Pictures) -> None:
-        self.service, self.batcher, self.metrics, self.pictures = service, batcher, metrics, pictures
+        self.service, self.metrics = service, metrics
         self.upstream = Upstream(root, service)
+        self.answers = GuardedAnswers(service, batcher, metrics, pictures)
 
     def add(self, app: FastAPI) -> None:
         async def chat(request: Request) -> Response:
@@ -83,7 +78,7 @@ class Guard:
         async def models(request: Request) -> Response:
             return await self._answered(request, self._models(request))
 
-        about = "The upstream's chat completions, with spatial yes/no answers audited"
+        about = "The upstream's chat completions, with the spatial claims of its answers audited"
         app.post(CHAT, summary=about, response_class=Response, openapi_extra=ANYTHING, responses=UPSTREAM)(chat)
         app.get(MODELS, summary="The upstream's models", response_class=Response, responses=UPSTREAM)(models)
 
@@ -194,41 +189,17 @@ class Guard:
         """The verdict on what the upstream said, or why there is none."""
         try:
             if isinstance(question, NotAuditableError):
-                raise question  # not a question of the kind that is audited
-            answer = yes_or_no(text())
-            if answer is None:
-                raise NotAuditableError("the upstream's answer does not begin with yes or no")
-            verdict = await self._audited(question, answer)
-            if isinstance(verdict, RecapError):
-                raise _AuditFailedError(str(verdict))
-            if verdict.foreign:
-                # |margin| speaks for the auditing model's own answer; for another one it says nothing.
-                raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
-            self.metrics.audited(verdict)
-            annotation = Annotation.of(verdict)
+                raise question
+            annotation = await self.answers.annotation(question, text())
         except NotAuditableError as error:
             annotation = Annotation("skipped", str(error))
-        except _AuditFailedError as error:
+        except AuditFailedError as error:
             annotation = failed(str(error), self.service.fails_closed)
         note(guard=annotation.verdict)
         if self.service.log_questions and isinstance(question, ChatQuestion):
             note(questions=[question.question])
         self.metrics.guarded.labels(annotation.verdict).inc()
         return annotation
-
-    async def _audited(self, question: ChatQuestion, answer: str) -> Verdict | RecapError:
-        """The verdict, or why it could not be made."""
-        try:
-            # Who asks is the upstream's caller as well; all of them share what the guard may decode.
-            async with self.pictures.opened([question.picture], "the guard") as opened:
-                picture = opened[question.picture]
-                if isinstance(picture, RecapError):
-                    return picture
-                (verdict,) = await self.batcher.audit([question.case(answer, picture)])
-                # Words of the model may name its address.
-                return RecapError("the audit could not be made") if isinstance(verdict, RecapError) else verdict
-        except RecapError as error:
-            return error
 
 
 def _or_raise(text: str | NotAuditableError) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -15,6 +15,7 @@ from recap.policy.drift import Drift, DriftMonitor
 from recap.policy.monitor import RiskMonitor
 from recap.server.bodies import Bodies
 from recap.server.images import Pictures
+from recap.texts import ClaimVerdict
 
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 SIZES = (1, 2, 4, 8, 16, 32, 64)
@@ -67,8 +68,22 @@ class Metrics:
 
     def audited(self, verdict: Verdict) -> None:
         """One more verdict."""
+        self._counted(verdict, verdict.word)
+        self._watched(verdict)
+
+    def audited_text(self, claims: Iterable[ClaimVerdict]) -> None:
+        """The verdicts on a text's claims. Whether something is there is no risk that could drift."""
+        for each in claims:
+            if isinstance(each.verdict, Verdict):
+                self._counted(each.verdict, each.word)
+                if each.claim.kind == "relation":
+                    self._watched(each.verdict)
+
+    def _counted(self, verdict: Verdict, word: str) -> None:
         witness = "none" if verdict.witness is None else verdict.witness.kind
-        self.audits.labels(verdict.word, self.graph.family_of(verdict.row.relation), witness).inc()
+        self.audits.labels(word, self.graph.family_of(verdict.row.relation), witness).inc()
+
+    def _watched(self, verdict: Verdict) -> None:
         monitor = self.monitors.get(verdict.model or "", self.monitor)
         if monitor is not None and verdict.accepted is not None:
             monitor.observe(verdict.risk, verdict.accepted, verdict.row.unit)

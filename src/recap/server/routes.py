@@ -101,9 +101,9 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
         # What holds no spatial question is refused before it waits for a turn.
         claim = service.auditor.graph.parse(given.question)
         async with pictures.opened([given.image], request.state.client) as opened:
-            picture = _or_raise(opened[given.image])
+            picture = or_raise(opened[given.image])
             (result,) = await batcher.audit([case(given, picture, claim)])
-        answer = response(_or_raise(result))
+        answer = response(or_raise(result))
         told(answer)
         return cast(AuditResponse, answer)
 
@@ -176,7 +176,8 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
         return Response(metrics.exposition(batcher.waiting), media_type="text/plain; version=0.0.4")
 
 
-def _or_raise(found: T | RecapError) -> T:
+def or_raise(found: T | RecapError) -> T:
+    """What was found, or the error that is in its place."""
     if isinstance(found, RecapError):
         raise found
     return found

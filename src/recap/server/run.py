@@ -15,6 +15,7 @@ from recap.audit import Auditor
 from recap.errors import RecapError, one_of, reason
 from recap.models.remote.address import is_remote, key_in, parse_address
 from recap.server import logs
+from recap.server.answers import RejectRule
 from recap.server.reload import listen_for_hangup, reload_policy
 from recap.server.service import Limits, Service
 from recap.server.tokens import TOKEN, read_tokens, token_in_environment
@@ -45,6 +46,7 @@ def service_options(
     upstream: str | None = None,
     on_reject: str | None = None,
     reject_text: str | None = None,
+    reject_when: str | None = None,
     on_failure: str | None = None,
     upstream_timeout: float | None = None,
 ) -> dict[str, Any]:
@@ -62,7 +64,7 @@ def service_options(
     limits = replace(limits, **{name: value for name, value in given.items() if value is not None})
     if memory is not None:
         limits = limits.within(memory << 20)
-    guard = _guard_options(upstream, on_reject, reject_text, on_failure, upstream_timeout)
+    guard = _guard_options(upstream, on_reject, reject_text, reject_when, on_failure, upstream_timeout)
     found = {"limits": limits, "token": token, "hosts": others | frozenset(LOOPBACK) if open_here else None, **guard}
     more = {"tokens": named, "rate": rate, "allowed_hosts": others}
     more |= {"log_requests": log != "off", "log_questions": log == "questions"}
@@ -73,12 +75,13 @@ def _guard_options(
     upstream: str | None,
     on_reject: str | None,
     reject_text: str | None,
+    reject_when: str | None,
     on_failure: str | None,
     timeout: float | None,
 ) -> dict[str, Any]:
-    options = {"on-reject": on_reject, "reject-text": reject_text, "on-failure": on_failure}
+    options: dict[str, object] = {"on-reject": on_reject, "reject-text": reject_text, "reject-when": reject_when}
     if upstream is None:
-        for option, value in (options | {"upstream-timeout": timeout}).items():
+        for option, value in (options | {"on-failure": on_failure, "upstream-timeout": timeout}).items():
             if value is not None:
                 raise RecapError(f"--{option} belongs to --upstream")
         return {}
@@ -92,6 +95,9 @@ def _guard_options(
         raise RecapError(f"--reject-text must have between 1 and {LONGEST_TEXT} characters")
     chosen = {"on_reject": on_reject or ON_REJECT[0]} | ({} if reject_text is None else {"reject_text": reject_text})
     chosen |= {} if on_failure is None else {"on_failure": on_failure}
+    if reject_when is not None:
+        RejectRule.of(reject_when)
+        chosen["reject_when"] = reject_when
     return {"upstream": _root(upstream), "upstream_key": key_in(UPSTREAM_KEY), **chosen}
 
 

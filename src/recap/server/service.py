@@ -106,6 +106,8 @@ class Service:
     """goes to the upstream in place of whatever a caller sends"""
     on_reject: OnReject = "annotate"
     reject_text: str = REJECT_TEXT
+    reject_when: str = "any"
+    """which share of an answer's claims must be rejected for the answer to be: any, all, or a number"""
     on_failure: OnFailure | None = None
     """what the guard makes of an answer whose audit could not be made; if None, what `fails_closed` says"""
     hosts: frozenset[str] | None = None

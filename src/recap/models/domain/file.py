@@ -64,7 +64,7 @@ class Domain:
 
     def unknown(self, statement: Statement) -> list[str]:
         """What a statement names and the model has no word for."""
-        named = dict.fromkeys((statement.subject, statement.object))
+        named = dict.fromkeys(filter(None, (statement.subject, statement.object)))  # what exists has no object
         return [name for name in named if " ".join(name.lower().split()) not in self.things]
 
     def objection(self, model: str, statement: Statement, strangeness: float) -> str | None:

@@ -69,3 +69,10 @@ function base64(file) {
     reader.readAsDataURL(file);
   });
 }
+
+/** The verdicts on a text's claims. The picture is as in `audit`. */
+export async function auditText(picture, text) {
+  const image = typeof picture === "string" ? picture : await base64(picture);
+  const options = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ image, text }) };
+  return (await call("v1/audit/text", options)).json();
+}

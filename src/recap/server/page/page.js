@@ -6,6 +6,7 @@ import { drawHistory, forget, remember, turned } from "./history.js";
 import { fromFile, isJson, receive } from "./picture.js";
 import { drawScenes } from "./scenes.js";
 import { share } from "./sharing.js";
+import { setUpTexts } from "./text.js";
 import * as trail from "./trail.js";
 import { clearVerdict, drawRisk, drawVerdict, spoken } from "./verdict.js";
 import { listed, percent } from "./words.js";
@@ -307,6 +308,10 @@ new ResizeObserver(() => {
 }).observe(at("card"));
 
 share({ shown: () => now.shown, open });
+setUpTexts(
+  () => (now.picture?.scene && now.atHome ? now.picture.scene : now.picture?.blob),
+  (refused) => refused.status === 401 && (askForToken(), true),
+);
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") say("");
 });
