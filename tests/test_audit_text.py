@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +14,9 @@ from recap import Auditor
 from recap.claims.plausible import can_contain
 from recap.errors import RecapError, RecapWarning
 from recap.models.local import LocalModel
-from recap.policy import Policy, calibrate_table, load_policy, policy_json, save_policy
+from recap.policy import Policy, calibrate_table, certify_table, load_policy, policy_json, rank_on, save_policy
 from recap.policy.existence import Existence
+from recap.table import MarginTable
 from tests.models.tiny import build, picture
 from tests.simulate import BIASED, simulate
 
@@ -97,38 +99,70 @@ def test_existence_lets_few_absent_things_pass():
         Existence.of(margins[395:405], there[395:405])
 
 
-def test_existence_rows_calibrate_existence_and_nothing_else(tmp_path):
-    table = simulate(BIASED, 80, outside=0.3)
-    plain = calibrate_table(table)
-    rng = np.random.default_rng(1)
+def with_existence(table: MarginTable, margin: Callable[[int], float]) -> MarginTable:
+    """The table with two hundred rows more, which state that something exists; every second one does."""
+    first = table.rows[0]
     more = [
-        table.rows[0].model_copy(
-            update={"id": f"e{i}", "relation": "exists", "claim": None, "label": ("no", "yes")[i % 2], "margins": {},
-                    "direct": table.rows[0].direct.model_copy(update={"image": float(rng.normal(3 * (i % 2), 1))})}
+        first.model_copy(
+            update={
+                "id": f"e{i}", "unit": f"e{i}", "relation": "exists", "claim": None, "label": ("no", "yes")[i % 2],
+                "margins": {}, "direct": first.direct.model_copy(update={"image": margin(i % 2)}),
+            }
         )
         for i in range(200)
     ]  # fmt: skip
-    both = calibrate_table(replace(table, rows=(*table.rows, *more)))
+    return replace(table, rows=(*table.rows, *more))
+
+
+def test_existence_rows_calibrate_existence_and_nothing_else(tmp_path):
+    table, rng = simulate(BIASED, 80, outside=0.3), np.random.default_rng(1)
+    plain = calibrate_table(table)
+    mixed = with_existence(table, lambda there: float(rng.normal(3 * there, 1)))
+    both = calibrate_table(mixed)
     assert both.existence is not None
     assert policy_json(replace(both, existence=None)) == policy_json(plain)
+    assert policy_json(rank_on(plain, mixed)) == policy_json(rank_on(plain, table))
     save_policy(both, tmp_path / "policy.json")
     assert policy_json(load_policy(tmp_path / "policy.json")) == policy_json(both)
     save_policy(plain, tmp_path / "plain.json")
     assert "existence" not in (tmp_path / "plain.json").read_text()
 
 
+def test_existence_rows_are_no_units_of_a_guarantee():
+    table, rng = simulate(BIASED, 400, outside=0.3), np.random.default_rng(1)
+    mixed = with_existence(table, lambda there: float(rng.normal(3 * there, 1)))
+    for more in ({}, {"gate": "utility"}):
+        plain, both = (certify_table(each, 0.3, **more) for each in (table, mixed))
+        assert both.existence is not None
+        assert both.guarantee is not None
+        assert policy_json(replace(both, existence=None)) == policy_json(plain)
+    with pytest.raises(RecapError, match="no row about a relation has a label"):
+        calibrate_table(replace(mixed, rows=mixed.rows[len(table) :]))
+
+
+def test_what_the_policy_promises_is_said_of_each_claim(model):
+    policy = replace(certify_table(simulate(BIASED, 400), 0.3), model=None)
+    text = "The mug is on the table. The bird is in the tree. The lamp is near the table."
+    told = Auditor(model, policy).audit_text(picture(80, 60, 1), text, exists=True)
+    by_name = {(each.claim.kind, each.claim.subject): each.to_json() for each in told.claims}
+    alone = Auditor(model, policy).audit(picture(80, 60, 1), "The mug is on the table.").promise
+    assert (
+        by_name["relation", "mug"]["promise"]
+        == alone
+        == "at most 30 % of accepted answers are wrong, with 90 % confidence"
+    )
+    assert by_name["relation", "bird"]["promise"] is None  # its evidence lacks a contradiction that calibration had
+    assert by_name["relation", "lamp"]["verdict"] == "unchecked"
+    assert by_name["relation", "lamp"]["accepted"] is None
+    there = by_name["exists", "mug"]
+    assert [there[name] for name in ("risk", "threshold", "mode", "promise")] == [None] * 4
+
+
 def test_an_existence_question_that_tells_nothing_is_not_used():
-    table = simulate(BIASED, 80)
-    rng = np.random.default_rng(1)
-    more = [
-        table.rows[0].model_copy(
-            update={"id": f"e{i}", "relation": "exists", "claim": None, "label": ("no", "yes")[i % 2], "margins": {},
-                    "direct": table.rows[0].direct.model_copy(update={"image": float(rng.normal())})}
-        )
-        for i in range(200)
-    ]  # fmt: skip
+    table, rng = simulate(BIASED, 80), np.random.default_rng(1)
+    mixed = with_existence(table, lambda _: float(rng.normal()))
     with pytest.warns(RecapWarning, match="hardly told apart"):
-        assert calibrate_table(replace(table, rows=(*table.rows, *more))).existence is None
+        assert calibrate_table(mixed).existence is None
 
 
 def test_a_contradiction_that_cannot_be_is_neutral(model, policy):

@@ -174,3 +174,41 @@ def test_a_policy_chooses_its_own_model(second: None, monkeypatch: pytest.Monkey
     assert isinstance(BundledAuditor.load_default(), BundledAuditor)
     with pytest.raises(RecapError, match="no model is bundled"):
         BundledAuditor(())
+
+
+def test_a_text_is_audited_by_the_model_that_was_made_for_its_picture(
+    several: BundledAuditor, tile: Image.Image, photograph: Image.Image
+) -> None:
+    text = "The crate is on the suitcase. The robot is on the crate. The crate is in the suitcase."
+    before = [each.model.forwards for each in several.load_all()]
+    told = several.audit_text(tile, text)
+    asked = [each.model.forwards - was for each, was in zip(several.load_all(), before, strict=True)]
+    assert asked == [0, 1]
+    assert told.model == "toy:tiles"
+    expected = several.auditor("toy:tiles").audit_text(tile, text)
+    assert [(each.word, each.reason) for each in told.claims] == [(each.word, each.reason) for each in expected.claims]
+    assert told.claims[1].word == "no-verdict"
+    assert told.notes == ("toy:tiles knows crate, suitcase, tile",)
+    scene = several.audit_text(SCENE, "The crate is on the suitcase.")
+    assert (scene.model, scene.claims[0].word) == ("world:aligned", "accepted")
+    nobody = several.audit_text(photograph, text)
+    assert {each.word for each in nobody.claims} == {"no-verdict"}
+    assert any(note.startswith("no bundled model was made for such a picture") for note in nobody.notes)
+
+
+def test_each_claim_of_a_text_has_the_verdict_of_its_statement(aligned: Auditor, photograph: Image.Image) -> None:
+    told = aligned.audit_text(SCENE, "The crate is on the suitcase. The giraffe is on the crate.", exists=True)
+    by_name = {(each.claim.kind, each.claim.subject): each for each in told.claims}
+    alone = aligned.audit(SCENE, "The giraffe is on the crate.")
+    giraffe = by_name["relation", "giraffe"]
+    assert (giraffe.accepted, giraffe.word, giraffe.reason) == (None, "no-verdict", alone.reason)
+    document = giraffe.to_json(trail=False)
+    assert (document["no_verdict"], document["notes"]) == (alone.no_verdict, list(alone.notes))
+    assert (document["model"], document["risk"], document["promise"]) == ("world:aligned", None, None)
+    assert by_name["relation", "crate"].word == "accepted"
+    assert by_name["exists", "crate"].word == "uncalibrated"  # a thing that it knows, and nothing calibrated on it
+    assert by_name["exists", "giraffe"].word == "no-verdict"
+    assert told.notes == alone.notes
+    foreign = aligned.audit_text(photograph, "The crate is on the suitcase.")
+    assert [each.word for each in foreign.claims] == ["no-verdict"]
+    assert foreign.claims[0].reason == aligned.audit(photograph, "The crate is on the suitcase.").reason

@@ -32,3 +32,20 @@ def test_a_question_and_a_text_do_not_go_together(recap):
         ran = recap(*arguments)
         assert ran.code == 2, arguments
         assert len(ran.err.strip().splitlines()) == 1
+
+
+def test_notes_are_told_once_and_no_control_character_reaches_the_terminal(recap):
+    text = "The giraffe is on the suitcase. The\x1b]0;x\x07 giraffe is under the crate.\nThe crate is on the suitcase."
+    ran = recap("audit", "world:whatsup/0032", "--text", text)
+    assert ran.code == 0, ran.err
+    assert "\x1b" not in ran.out
+    assert ran.out.count("no verdict: ") >= 1
+    assert "✓ accepted" in ran.out
+    assert "promise: no guarantee" in ran.out
+    assert ran.err.count("world:aligned knows ") == 1
+    assert ran.err.count("no --model given, so world:aligned was asked") == 1
+
+
+def test_a_picture_that_cannot_be_opened_is_refused(recap):
+    ran = recap("audit", "nowhere.png", "--text", "What a lovely day!")
+    assert (ran.code, len(ran.err.strip().splitlines())) == (2, 1)
