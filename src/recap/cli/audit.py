@@ -61,8 +61,8 @@ def run(
     if json:
         print_json(verdict.to_json())
     else:
-        undecided = auditor.policy is None or verdict.accepted is None
-        _show(verdict, None if undecided else verdict.promise or auditor.policy.promise)
+        frozen = None if verdict.accepted is None else auditor.policy
+        _show(verdict, None if frozen is None else verdict.promise or frozen.promise)
 
 
 def _show(verdict: recap.Verdict, promise: str | None) -> None:
