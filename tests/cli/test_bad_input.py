@@ -138,7 +138,7 @@ def test_a_target_that_cannot_be_ranked_writes_no_policy(
     [
         (["parse", "What is this?"], 'no spatial relation found in "What is this?"'),
         (["parse", ""], 'no spatial relation found in ""'),
-        (["parse"], "Missing argument 'TEXT'"),
+        (["parse"], "give either one QUESTION or a --text"),
         (["score", "none.jsonl"], "none.jsonl: cannot read the table: no such file or directory"),
         (["score", "."], "cannot read the table: is a directory"),
         (["score", "t.jsonl", "--risk", "recap"], '"recap" is not a risk'),

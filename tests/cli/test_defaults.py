@@ -14,9 +14,10 @@ from recap.cli.main import app
 from recap.models.load import LOCAL, REMOTE
 
 FUNCTIONS = {
-    "audit": ("recap.audit:Auditor.load", "recap.audit:Auditor.audit"),
+    "audit": ("recap.audit:Auditor.load", "recap.audit:Auditor.audit", "recap.audit:Auditor.audit_text"),
     "bench": ("recap.bench.run:bench",),
     "calibrate": ("recap:calibrate",),
+    "captions": ("recap.audit:Auditor.load", "recap.world.captions:caption_study"),
     "data fetch": ("recap.datasets.fetch:fetch_dataset",),
     "data stats": ("recap.datasets:load_dataset", "recap.datasets:dataset_stats"),
     "decide": ("recap:decide",),
@@ -25,7 +26,7 @@ FUNCTIONS = {
     "graph check": ("recap.claims:check_graph",),
     "graph learn": ("recap.evaluation.learned_graph:learn_graph",),
     "graph show": ("recap:load_graph",),
-    "parse": ("recap:parse",),
+    "parse": ("recap:parse", "recap:extract"),
     "plan": ("recap:plan_labels",),
     "probe": ("recap:probe",),
     "queue": ("recap:queue",),
@@ -68,6 +69,11 @@ ELSEWHERE = {
     ("demo", "out"),
     ("reproduce", "out"),
     ("audit", "model"),  # the command asks a model in the box where none is named
+    ("captions", "model"),
+    ("audit", "question"),  # either one or a text: two functions
+    ("audit", "text"),
+    ("parse", "question"),
+    ("parse", "text"),
 }
 
 
