@@ -5,14 +5,16 @@ python benchmarks/fp8.py [STATEMENTS]
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 import numpy as np
 
 import recap
 from recap.world.bundled import policy_file
 
-STATEMENTS = int(sys.argv[1]) if len(sys.argv) > 1 else None
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("statements", type=int, nargs="?", help="how many; all, if not given")
+STATEMENTS = parser.parse_args().statements
 
 print("| model | margin off by, median | 99 % | answers changed | verdicts changed |")
 print("|---|---|---|---|---|")
