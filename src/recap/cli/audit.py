@@ -62,7 +62,7 @@ def run(
         print_json(verdict.to_json())
     else:
         frozen = None if verdict.accepted is None else auditor.policy
-        _show(verdict, None if frozen is None else verdict.promise or frozen.promise)
+        _show(verdict, None if frozen is None else f"promise: {verdict.promise}" if verdict.promise else frozen.promise)
 
 
 def _show(verdict: recap.Verdict, promise: str | None) -> None:
@@ -82,7 +82,7 @@ def _show(verdict: recap.Verdict, promise: str | None) -> None:
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
     console.print(escape(printable(verdict.reason)))
     if promise:
-        console.print(f"promise: {escape(promise)}")
+        console.print(escape(promise))
 
 
 def _bar(share: float, width: int = 10) -> str:
