@@ -75,7 +75,7 @@ reproduce: $(VENV)/.eval
 	$(BIN)/recap reproduce --out recap-report
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -m "not slow and not ray and not vllm and not page and not server and not faults and not released" -n 2
+	$(BIN)/pytest -m "not slow and not ray and not vllm and not page and not server and not faults and not released and not chaos" -n 2
 
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow -n 2
@@ -102,7 +102,7 @@ test-server: $(VENV)/.dev
 
 # One process, and nothing else meanwhile: latency is measured.
 chaos: $(VENV)/.dev
-	RECAP_CHAOS_SECONDS=$(or $(SECONDS_OF_CHAOS),600) $(BIN)/pytest -s tests/server/test_chaos.py -m server
+	RECAP_CHAOS_SECONDS=$(or $(SECONDS_OF_CHAOS),600) $(BIN)/pytest -s tests/server/test_chaos.py -m chaos
 
 attacks: $(VENV)/.dev
 	$(BIN)/python -m tests.server.attacks $(OPTIONS)

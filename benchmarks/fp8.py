@@ -12,8 +12,8 @@ import numpy as np
 import recap
 from recap.world.bundled import policy_file
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("statements", metavar="STATEMENTS", type=int, nargs="?", help="how many; all, if left out")
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("statements", type=int, nargs="?", help="how many; all, if not given")
 STATEMENTS = parser.parse_args().statements
 
 print("| model | margin off by, median | 99 % | answers changed | verdicts changed |")

@@ -15,7 +15,7 @@ from recap.models.load import LOCAL, REMOTE
 
 FUNCTIONS = {
     "audit": ("recap.audit:Auditor.load", "recap.audit:Auditor.audit", "recap.audit:Auditor.audit_text"),
-    "bench": ("recap.bench.run:bench",),
+    "bench": ("recap.bench.run:bench", "recap.bench.pictures:bench_pictures"),
     "calibrate": ("recap:calibrate",),
     "captions": ("recap.audit:Auditor.load", "recap.world.captions:caption_study"),
     "data fetch": ("recap.datasets.fetch:fetch_dataset",),
@@ -46,6 +46,8 @@ OTHER_NAMES = {
     "data stats": {"dataset": "name"},
     "table convert": {"table": "path"},
 }
+EITHER = "answers max_pixels"
+"""options of every model, here or served"""
 ONLY_PRINTING = {"json", "context", "list_"}
 WRITTEN_BY_THE_COMMAND = {
     ("score", "out"),
@@ -62,6 +64,8 @@ READ_WITH = {("graph learn", "graph"), ("parse", "graph")}
 """the option names the file that the function's table or graph comes from"""
 ELSEWHERE = {
     ("bench", "against"),  # recap.bench.against, with the two options after it
+    ("bench", "pictures"),  # recap.bench.pictures, with its model
+    ("bench", "model"),
     ("bench", "server"),
     ("bench", "concurrency"),
     ("bench", "arch"),  # tiny, for a first try; a function is told which
@@ -109,7 +113,7 @@ def test_the_function_has_every_option_with_its_default(command: str) -> None:
         called = OTHER_NAMES.get(command, {}).get(name, name)
         if called not in known:
             assert passes_on, f"{name} is an option of recap {command}, but not of {FUNCTIONS[command]}"
-            assert name in LOCAL + REMOTE
+            assert name in f"{LOCAL} {REMOTE} {EITHER}".split()
             assert option.default in (None, False), f"{name}: what is not given is left to the model"
         elif option.default is not inspect.Parameter.empty:
             default = known[called].default

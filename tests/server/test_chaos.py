@@ -35,7 +35,7 @@ from tests.server import costly
 from tests.server.attacks import family, resident
 from tests.server.running import Running
 
-pytestmark = pytest.mark.server
+pytestmark = pytest.mark.chaos
 
 SECONDS = float(os.environ.get("RECAP_CHAOS_SECONDS", "45"))
 CALM = max(10.0, SECONDS / 6)

@@ -88,7 +88,7 @@ def run(
         show_text(told, auditor.policy)
     else:
         frozen = None if told.accepted is None else auditor.policy
-        _show(told, None if frozen is None else told.promise or frozen.promise)
+        _show(told, None if frozen is None else f"promise: {told.promise}" if told.promise else frozen.promise)
 
 
 def _show(verdict: recap.Verdict, promise: str | None) -> None:
@@ -108,7 +108,7 @@ def _show(verdict: recap.Verdict, promise: str | None) -> None:
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
     console.print(escape(printable(verdict.reason)))
     if promise:
-        console.print(f"promise: {escape(promise)}")
+        console.print(escape(promise))
 
 
 def _bar(share: float, width: int = 10) -> str:

@@ -47,12 +47,14 @@ def evaluate(
     family: str | None = None,
     graph: str | Path | Graph | None = None,
     progress: Callable[[int], None] | bool = True,
+    widen: bool = True,
 ) -> Evaluation:
     """Every risk the table allows (or those named), and deployed RECAP, over the splits.
 
     `table` is a table or its file, read with `graph`; `family` leaves only one relation family. `progress` may be a
     function that is told how many splits are done (where rows lie outside the graph there are two rounds of them).
-    A split that leaves too few units to calibrate on is skipped; an error is raised only where all are.
+    A split that leaves too few units to calibrate on is skipped; an error is raised only where all are. `widen` makes
+    intervals of few units as wide as they must be; the paper's are as they are resampled.
     """
     if splits < 1:
         raise RecapError(f"splits is {splits}; at least one is needed")
@@ -101,7 +103,7 @@ def evaluate(
         withheld=withheld,
         pooled={name: _pooled(inside, compute_risk(inside, name), coverage) for name in fixed},
         right=_right(everything, inside, coverage) if len(np.unique(everything.units)) < FEW_UNITS else {},
-        gains=_gains(inside, dict.fromkeys([BASELINE, IMG, SELECTOR, *fixed]), coverage, draws) if deployable else {},
+        gains=_gains(inside, [BASELINE, IMG, SELECTOR, *fixed], coverage, draws, widen) if deployable else {},
         policies=policies,
         skipped=skipped,
     )
@@ -172,12 +174,14 @@ def _pooled(table: MarginTable, risk: Floats, coverage: float) -> dict[str, floa
     return measure(risk[defined], accepted, table.yes[defined], table.positive[defined])
 
 
-def _gains(table: MarginTable, names: Iterable[str], coverage: float, draws: int) -> dict[str, dict[str, Interval]]:
+def _gains(
+    table: MarginTable, names: Iterable[str], coverage: float, draws: int, widen: bool
+) -> dict[str, dict[str, Interval]]:
     """Paired clustered intervals of what each risk gains over confidence. H-FPR gains are reductions.
 
     Risks that are not defined for every row cannot be paired with confidence, and are left out.
     """
-    risks = {name: risk for name in names if not np.isnan(risk := compute_risk(table, name)).any()}
+    risks = {name: risk for name in dict.fromkeys(names) if not np.isnan(risk := compute_risk(table, name)).any()}
     drawn = resample_metrics(risks, table.yes, table.positive, table.units, coverage, draws)
     units = len(np.unique(table.units))
     point = {name: _pooled(table, risk, coverage) for name, risk in risks.items()}
@@ -185,7 +189,7 @@ def _gains(table: MarginTable, names: Iterable[str], coverage: float, draws: int
     def gain(mode: str, metric: str, sign: int) -> Interval:
         difference = point[mode][metric] - point[BASELINE][metric]
         found = interval(sign * difference, sign * (drawn[mode][metric] - drawn[BASELINE][metric]))
-        return widened(found, units) if units < FEW_UNITS else found
+        return widened(found, units) if widen and units < FEW_UNITS else found
 
     return {mode: {m: gain(mode, m, sign) for m, sign in FOUR.items()} for mode in risks if mode != BASELINE}
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, FiniteFloat, GetPydanticSchema, NonNegativeInt, PositiveInt
 from pydantic_core import core_schema
 
@@ -26,8 +28,6 @@ MODES = (IMG, SELECTOR, CONFIDENCE, STAGED)
 """The gate chooses between the first two. The others must be asked for, as any other risk (see `modes.py`)."""
 
 FIRST_STAGE = 0.6
-SEED = 13
-
 
 FiniteFloats = Annotated[list[FiniteFloat], Field(min_length=1)]
 CDF = Annotated[
@@ -277,10 +277,17 @@ def calibrate(
 def with_reference(policy: Policy, scores: Scores) -> Policy:
     """The policy with the risks of these rows as what its threshold, standings and drift are seen against."""
     risk = policy.apply(scores).risk
-    order = np.random.default_rng(SEED).permutation(np.flatnonzero(~np.isnan(risk)))
-    _, first = np.unique(scores.units[order], return_index=True)
-    sample, reference = EmpiricalCDF.of(risk[order[first]]), EmpiricalCDF.of(risk[order])
+    ranked = ~np.isnan(risk)
+    sample, reference = EmpiricalCDF.of(_one_of_each(risk[ranked], scores.units[ranked])), EmpiricalCDF.of(risk[ranked])
     return replace(policy, cdfs=replace(policy.cdfs, reference=reference, sample=sample))
+
+
+def _one_of_each(risk: Floats, units: NDArray[np.intp]) -> Floats:
+    """One risk of each unit: a random one, but the same whatever the order of rows and units."""
+    order = np.lexsort((risk, units))
+    own = np.split(risk[order], np.flatnonzero(np.diff(units[order])) + 1)
+    lots = (int.from_bytes(hashlib.sha256(each.tobytes()).digest()[:8]) for each in own)
+    return np.array([each[lot % len(each)] for each, lot in zip(own, lots, strict=True)])
 
 
 def needs_relation(mode: str | None) -> bool:
