@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from starlette.exceptions import HTTPException
 
 from recap.audit import AuditCase
@@ -32,7 +32,7 @@ class TextRequest(BaseModel):
 
     image: Picture
     text: Annotated[str, Field(min_length=1, max_length=LONGEST, description="A caption, a sentence, an answer.")]
-    exists: bool | None = Field(
+    exists: StrictBool | None = Field(
         None, description="Whether to ask if the things are there; if left out, where the policy is calibrated for it."
     )
 
