@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Request
@@ -56,7 +57,7 @@ class LabelsResponse(BaseModel):
 
 def add_labels(app: FastAPI, service: Service, metrics: Metrics, errors: dict[int | str, dict[str, Any]]) -> None:
     """`POST /v1/labels`."""
-    auditor = service.auditor
+    auditor, turn = service.auditor, Lock()
 
     def count(given: LabelsRequest) -> LabelsResponse:
         watch = metrics.risk
@@ -70,12 +71,13 @@ def add_labels(app: FastAPI, service: Service, metrics: Metrics, errors: dict[in
                 raise RecapError(f"labels.{i}.row: {error}") from None
         table = MarginTable(tuple(rows), auditor.graph, source="labels")
         decisions = list(decide(auditor.policy, table, any_model=True, reject_foreign=True))
-        counted = sum(
-            watch.observe(each.picture, row.says_yes, each.label == "yes")
-            for each, row, decision in zip(given.labels, rows, decisions, strict=True)
-            if decision.accepted and each.random
-        )
-        return LabelsResponse(counted=counted, risk=watch.state())
+        with turn:  # requests are counted in threads, and a watch has one writer
+            counted = sum(
+                watch.observe(each.picture, row.says_yes, each.label == "yes")
+                for each, row, decision in zip(given.labels, rows, decisions, strict=True)
+                if decision.accepted and each.random
+            )
+            return LabelsResponse(counted=counted, risk=watch.state())
 
     @app.post(
         "/v1/labels",
