@@ -20,7 +20,7 @@ from recap.cli.audit import run
 from recap.images import open_picture
 from recap.probes import plan_probes
 from recap.server.app import create_app
-from recap.server.decoding import Worker
+from recap.server.decoding import DecodingProcess
 from recap.server.service import Service
 from recap.world.scheme import open_image
 from tests.counting import counting
@@ -71,7 +71,7 @@ def test_an_audit_reads_opens_and_plans_once(
     auditor: Auditor, tmp_path: Path, audit: Callable[[Auditor, Path], None]
 ) -> None:
     (tmp_path / "scene.png").write_bytes(png())
-    with counting(parse, open_picture, plan_probes, Worker.decode) as calls:
+    with counting(parse, open_picture, plan_probes, DecodingProcess.decode) as calls:
         audit(auditor, tmp_path)
     calls["open_picture"] += calls.pop("decode", 0)  # a service opens pictures in processes of their own
     assert calls == ONCE

@@ -13,7 +13,7 @@ from recap.policy.decide import (
 )
 from recap.policy.file import load_policy, policy_json, save_policy
 from recap.policy.gate import Gate, confidence_gate
-from recap.policy.guarantee import EVENTS, NOTHING_PROMISED, Event, Guarantee, Part
+from recap.policy.guarantee import EVENTS, NOTHING_PROMISED, Event, Guarantee, GuaranteedPart
 from recap.policy.policy import CONFIDENCE, IMG, SELECTOR, STAGED, Policy, calibrate
 from recap.policy.reason import Witness
 from recap.policy.scores import Scores
@@ -29,7 +29,7 @@ __all__ = [
     "Event",
     "Gate",
     "Guarantee",
-    "Part",
+    "GuaranteedPart",
     "Policy",
     "Scores",
     "Standing",

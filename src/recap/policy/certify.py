@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from recap.arrays import Bools, Floats
 from recap.errors import RecapError, one_of
-from recap.policy.guarantee import EVENTS, Event, Guarantee, Part
+from recap.policy.guarantee import EVENTS, Event, Guarantee, GuaranteedPart
 from recap.policy.policy import IMG, STAGED, Counts, Policy, calibrate, with_reference
 from recap.policy.scores import Scores
 from recap.risks import FITTED
@@ -149,10 +149,12 @@ class Rows:
         return self.sums(self.thresholds(), self.cap())
 
 
-def certify_part(tuning: Rows, tested: Rows, risk_limit: float, delta: float, family: str | None = None) -> Part:
+def certify_part(
+    tuning: Rows, tested: Rows, risk_limit: float, delta: float, family: str | None = None
+) -> GuaranteedPart:
     """The largest threshold that the tested units show to keep the risk, beginning where the tuning units suggest."""
     cap, units = tuning.cap(), len(np.unique(tested.scored().units))
-    nothing = Part(
+    nothing = GuaranteedPart(
         family=family,
         threshold=None,
         confidence=1 - delta,

@@ -16,7 +16,7 @@ Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class GuaranteedPart:
     """The promise for all answers, or for those of one relation family."""
 
     family: str | None = None
@@ -48,7 +48,7 @@ class Guarantee:
     method: Literal["betting"] = "betting"
     tuning_units: PositiveInt
     """units that chose mode, CDFs, candidate thresholds and where to begin, and prove nothing"""
-    parts: Annotated[tuple[Part, ...], Field(min_length=1)]
+    parts: Annotated[tuple[GuaranteedPart, ...], Field(min_length=1)]
 
     @property
     def per_family(self) -> bool:

@@ -51,7 +51,7 @@ class Size:
     height: int
 
 
-class Worker:
+class DecodingProcess:
     """One process. Its methods block; they run in a thread."""
 
     def __init__(self, limits: Limits) -> None:
@@ -141,7 +141,7 @@ class DecodePool:
         self.lost = 0
         """workers that had to be replaced"""
         self._clients: dict[str, _Client] = {}
-        self._free, self._workers = limits.workers, list[Worker]()
+        self._free, self._workers = limits.workers, list[DecodingProcess]()
         self._waiting: list[tuple[str, asyncio.Future[None]]] = []
         self._threads = ThreadPoolExecutor(limits.workers, thread_name_prefix="decode")
         self._changing = threading.Lock()
@@ -154,7 +154,7 @@ class DecodePool:
                 for worker in [each for each in self._workers if each.process.poll() is not None]:
                     self._workers.remove(worker)
                     self._replace(worker)
-                self._workers += [Worker(self.limits) for _ in range(self._free - len(self._workers))]
+                self._workers += [DecodingProcess(self.limits) for _ in range(self._free - len(self._workers))]
             except OSError:
                 return False
         return not self.closed
@@ -189,16 +189,16 @@ class DecodePool:
     def _attempt(self, data: bytes, is_base64: bool, allow: int) -> Image.Image | Size:
         """With an idle worker, or a new one."""
         with self._changing:
-            worker = self._workers.pop() if self._workers else Worker(self.limits)
+            worker = self._workers.pop() if self._workers else DecodingProcess(self.limits)
         if worker.process.poll() is not None:
             self._replace(worker)
-            worker = Worker(self.limits)
+            worker = DecodingProcess(self.limits)
         try:
             found = worker.decode(data, is_base64=is_base64, allow=allow)
         except LostError:
             self._replace(worker)
             if not self.closed:
-                self._workers.append(Worker(self.limits))
+                self._workers.append(DecodingProcess(self.limits))
             raise
         except RecapError:
             self._workers.append(worker)
@@ -212,7 +212,7 @@ class DecodePool:
             self._workers.append(worker)
         return found
 
-    def _replace(self, worker: Worker) -> None:
+    def _replace(self, worker: DecodingProcess) -> None:
         self.lost += 1
         worker.close()
 
