@@ -30,7 +30,7 @@ from recap.server.app import create_app
 from recap.server.batching import Batcher
 from recap.server.budget import Budget, BusyError
 from recap.server.decoding import DecodePool, Size
-from recap.server.images import Pictures
+from recap.server.images import PictureOpener
 from recap.server.service import Limits, Service
 from recap.world.scheme import open_image
 from tests.server import costly
@@ -345,14 +345,14 @@ def test_a_guard_holds_no_pixels_while_its_upstream_works(
     guard: Start, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = list[int]()
-    made = list[Pictures]()
-    init = Pictures.__init__
+    made = list[PictureOpener]()
+    init = PictureOpener.__init__
 
-    def noting(self: Pictures, limits: Limits) -> None:
+    def noting(self: PictureOpener, limits: Limits) -> None:
         init(self, limits)
         made.append(self)
 
-    monkeypatch.setattr(Pictures, "__init__", noting)
+    monkeypatch.setattr(PictureOpener, "__init__", noting)
 
     def says(_: dict[str, Any]) -> str:
         seen.append(made[-1].held.used + made[-1].pool.memory.used)

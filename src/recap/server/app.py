@@ -21,7 +21,7 @@ from recap.server.batching import Batcher
 from recap.server.bodies import Bodies
 from recap.server.budget import BusyError
 from recap.server.guard import Guard
-from recap.server.images import Pictures
+from recap.server.images import PictureOpener
 from recap.server.labels import add_labels
 from recap.server.logs import RequestLog, event
 from recap.server.metrics import Metrics
@@ -38,7 +38,7 @@ def create_app(service: Service) -> FastAPI:
     others = {name: each.policy for name, each in service.auditors.items() if name != service.model}
     metrics = Metrics(service.auditor.policy, service.auditor.graph, others)
     batcher = Batcher(service.auditor, service.limits, metrics.took_turn)
-    pictures, bodies = Pictures(service.limits), Bodies(service.limits)
+    pictures, bodies = PictureOpener(service.limits), Bodies(service.limits)
     guard = None if service.upstream is None else Guard(service.upstream, service, batcher, metrics, pictures)
     readiness = Readiness(service, batcher, pictures.pool, None if guard is None else guard.upstream)
 

@@ -30,7 +30,7 @@ from recap.server.batching import Batcher
 from recap.server.bodies import is_intricate
 from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request
 from recap.server.guarded import AuditFailedError, GuardedAnswers
-from recap.server.images import Pictures
+from recap.server.images import PictureOpener
 from recap.server.logs import note
 from recap.server.metrics import Metrics
 from recap.server.schema import EXAMPLES
@@ -63,7 +63,9 @@ ANYTHING = {
 class Guard:
     """Stands before one upstream."""
 
-    def __init__(self, root: str, service: Service, batcher: Batcher, metrics: Metrics, pictures: Pictures) -> None:
+    def __init__(
+        self, root: str, service: Service, batcher: Batcher, metrics: Metrics, pictures: PictureOpener
+    ) -> None:
         self.service, self.metrics = service, metrics
         self.upstream = Upstream(root, service)
         self.answers = GuardedAnswers(service, batcher, metrics, pictures)

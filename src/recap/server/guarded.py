@@ -13,7 +13,7 @@ from recap.server.annotation import Annotation
 from recap.server.answers import RejectRule, said, spoken
 from recap.server.batching import Batcher
 from recap.server.chat import ChatQuestion, NotAuditableError, yes_or_no
-from recap.server.images import Pictures
+from recap.server.images import PictureOpener
 from recap.server.metrics import Metrics
 from recap.server.service import Service
 from recap.server.texts import MOST_CLAIMS, cases_of, claim_document
@@ -31,7 +31,7 @@ class AuditFailedError(RecapError):
 class GuardedAnswers:
     """Audits the answers of one upstream."""
 
-    def __init__(self, service: Service, batcher: Batcher, metrics: Metrics, pictures: Pictures) -> None:
+    def __init__(self, service: Service, batcher: Batcher, metrics: Metrics, pictures: PictureOpener) -> None:
         self.service, self.batcher, self.metrics, self.pictures = service, batcher, metrics, pictures
         self.rule = RejectRule.of(service.reject_when)
 

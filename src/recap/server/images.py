@@ -37,7 +37,7 @@ class _Encoded:
     name: str
 
 
-class Pictures:
+class PictureOpener:
     """Opens pictures for requests. How many pixels all of them hold together is limited, and taken before decoding."""
 
     def __init__(self, limits: Limits) -> None:

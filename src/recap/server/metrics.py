@@ -14,7 +14,7 @@ from recap.policy import Policy
 from recap.policy.drift import Drift, DriftMonitor
 from recap.policy.monitor import RiskMonitor
 from recap.server.bodies import Bodies
-from recap.server.images import Pictures
+from recap.server.images import PictureOpener
 from recap.texts import ClaimVerdict
 
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -93,7 +93,7 @@ class Metrics:
         monitor = self.monitors.get(model, self.monitor)
         return None if monitor is None else monitor.state()
 
-    def resources(self, pictures: Pictures, bodies: Bodies) -> None:
+    def resources(self, pictures: PictureOpener, bodies: Bodies) -> None:
         """Show what is in use of each budget."""
         for name, about, value in (
             ("recap_held_pixels", "Pixels of pictures that are being audited.", lambda: pictures.held.used),

@@ -17,7 +17,7 @@ from recap.policy import Policy
 from recap.probes import plan_probes
 from recap.server.batching import Batcher
 from recap.server.bodies import read_document
-from recap.server.images import InputImage, Pictures
+from recap.server.images import InputImage, PictureOpener
 from recap.server.logs import note
 from recap.server.metrics import Metrics
 from recap.server.readiness import Readiness
@@ -69,7 +69,7 @@ def body_schema(kind: type[BaseModel]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": inlined(schema)}}}}
 
 
-def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics, pictures: Pictures) -> None:
+def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics, pictures: PictureOpener) -> None:
     """`/v1/audit`, one answer or many."""
     limits = service.limits
 

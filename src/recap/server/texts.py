@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from recap.audit import AuditCase
 from recap.server.batching import Batcher
 from recap.server.bodies import read_document
-from recap.server.images import InputImage, Pictures
+from recap.server.images import InputImage, PictureOpener
 from recap.server.logs import note
 from recap.server.metrics import Metrics
 from recap.server.routes import ERRORS, body_schema, or_raise
@@ -87,7 +87,9 @@ class TextResponse(BaseModel):
     notes: list[str] = Field(description="The notes of all claims, each once.")
 
 
-def add_text_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics, pictures: Pictures) -> None:
+def add_text_audits(
+    app: FastAPI, service: Service, batcher: Batcher, metrics: Metrics, pictures: PictureOpener
+) -> None:
     """The route."""
 
     @app.post(
