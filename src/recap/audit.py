@@ -19,6 +19,7 @@ from recap.models.contract import crop_note
 from recap.models.domain import Domain, PictureCheck
 from recap.models.load import bundled_domain, default_policy, load_model
 from recap.policy import Decision, Policy, Standing, Witness, check_policy, decide, load_policy
+from recap.policy.decide import verdict_word
 from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
 from recap.probing import Item, plan_job, rows_of, run_job
@@ -98,7 +99,11 @@ class Verdict:
     model: str | None = None
     """the name of the model that was asked"""
     promise: str | None = None
-    """what the policy guarantees of the answers that it accepts like this one; None where nothing"""
+    """what the policy guarantees of the answers that it accepts, or corrects, like this one; None where nothing"""
+    correction: str | None = None
+    """the opposite answer, where the policy offers it instead"""
+    undecided: bool = False
+    """whether it cannot be told: neither the claim nor its contradiction has support that counts"""
     probes: tuple[ProbeResult, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
@@ -111,14 +116,16 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """accepted, rejected, no-verdict outside the model's domain, or uncalibrated where nothing is calibrated."""
+        """accepted, rejected, corrected or cannot-be-told; no-verdict outside the model's domain, or uncalibrated where
+        nothing is calibrated."""
         if self.no_verdict is not None:
             return "no-verdict"
-        return {None: "uncalibrated", True: "accepted", False: "rejected"}[self.accepted]
+        return "uncalibrated" if self.accepted is None else verdict_word(self.accepted, self.correction, self.undecided)
 
     def to_json(self) -> dict[str, Any]:
         """The whole verdict with its trail."""
-        return {name: value for name, value in vars(self).items() if name != "foreign"} | {
+        return {name: value for name, value in vars(self).items() if name not in ("foreign", "undecided")} | {
+            "verdict": self.word,
             "notes": list(self.notes),
             "witness": self.witness and vars(self.witness),
             "standing": vars(self.standing),
@@ -334,9 +341,10 @@ def _verdicts(
 
 def _without_verdict(verdict: Verdict, why: str, graph: Graph) -> Verdict:
     """The same evidence, with nothing decided."""
-    decided = dict.fromkeys(("accepted", "risk", "threshold", "mode", "witness", "promise"))
+    decided = dict.fromkeys(("accepted", "risk", "threshold", "mode", "witness", "promise", "correction"))
     reason = f"no verdict: {why}; the evidence: {evidence_summary(verdict.row, graph)}"
-    return replace(verdict, **decided, standing=Standing(), foreign=False, reason=reason, no_verdict=why)
+    reset: dict[str, Any] = {"standing": Standing(), "foreign": False, "undecided": False}
+    return replace(verdict, **decided, **reset, reason=reason, no_verdict=why)
 
 
 def _open(picture: Picture) -> Image.Image:

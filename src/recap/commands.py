@@ -27,6 +27,7 @@ from recap.policy import (
 from recap.policy import decide as decide_table
 from recap.policy.policy import FIRST_STAGE
 from recap.policy.queue import review_queue, with_labels
+from recap.policy.repair import REPAIR_RISK
 from recap.risks import compute_risk, offered
 from recap.table import MarginTable, Row, as_table
 
@@ -74,6 +75,9 @@ def calibrate(
     level: float = 0.95,
     graph: Graph | File | None = None,
     any_model: bool = False,
+    repair: bool = False,
+    repair_at_most: float | None = None,
+    undecided: bool = False,
 ) -> Policy:
     """A policy from the labelled rows, written to `out` where that is given.
 
@@ -83,13 +87,23 @@ def calibrate(
     show it, an error says what they can. `gate="utility"` chooses the mode by the accuracy of what is accepted, where
     the paper's gate asks whether confidence may be a veto. With `target_scores` the threshold is ranked on those rows,
     whose labels are not looked at.
+
+    With `repair` the opposite answer is offered where enough speaks for it: at most a share `repair_at_most` of such
+    corrections is wrong (`risk_at_most` where that is given, else 0.1), with this `confidence`. With `undecided` an
+    answer cannot be told where claim and contradiction are affirmed or denied together and labels show nothing.
     """
     if first is not None and mode != "staged":
         raise RecapError("--first belongs to --mode staged")
     given = (each for each in (table, target_scores) if not isinstance(each, MarginTable))
     refuse_overwriting(out, *given)
-    if risk_at_most is None and (confidence, of, per) != (None, None, None):
-        raise RecapError("--confidence, --of and --per belong to --risk-at-most")
+    if risk_at_most is None and (of, per) != (None, None):
+        raise RecapError("--of and --per belong to --risk-at-most")
+    if risk_at_most is None and confidence is not None and not repair:
+        raise RecapError("--confidence belongs to --risk-at-most or --repair")
+    if repair_at_most is not None and not repair:
+        raise RecapError("--repair-at-most belongs to --repair")
+    if target_scores is not None and (repair or undecided):
+        raise RecapError("--repair and --undecided rest on labels; --target-scores ranks a threshold without them")
     if risk_at_most is not None and coverage is not None:
         raise RecapError("give --coverage or --risk-at-most: one fixes how many are accepted, the other how many err")
     if risk_at_most is not None and target_scores is not None:
@@ -97,12 +111,14 @@ def calibrate(
     rows = as_table(table, graph)
     target = None if target_scores is None else as_table(target_scores, graph)
     first_stage = FIRST_STAGE if first is None else first
+    surely = CONFIDENCE_LEVEL if confidence is None else confidence
+    wrong = (repair_at_most or risk_at_most or REPAIR_RISK) if repair else None
+    more: dict[str, Any] = {"mode": mode, "level": level, "gate": gate, "repair": wrong, "undecided": undecided}
     if risk_at_most is not None:
-        surely = CONFIDENCE_LEVEL if confidence is None else confidence
-        policy = certify_table(rows, risk_at_most, surely, of=of or "error", per=per, mode=mode, level=level, gate=gate)
+        policy = certify_table(rows, risk_at_most, surely, of=of or "error", per=per, **more)
     else:
         share = COVERAGE if coverage is None else coverage
-        policy = calibrate_table(rows, share, mode=mode, level=level, first_stage=first_stage, gate=gate)
+        policy = calibrate_table(rows, share, first_stage=first_stage, repair_confidence=surely, **more)
     if target is not None:
         policy = rank_on(policy, target, any_model=any_model)
     if out is not None:

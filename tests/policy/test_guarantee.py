@@ -151,7 +151,7 @@ def test_ranking_elsewhere_gives_the_promise_up(policy: Policy) -> None:
         ({"risk_at_most": 0.1, "per": "picture"}, '"picture" is not a kind of group'),
         ({"risk_at_most": 0.1, "coverage": 0.8}, "give --coverage or --risk-at-most"),
         ({"risk_at_most": 0.1, "mode": "staged"}, "a staged policy has two thresholds"),
-        ({"confidence": 0.9}, "belong to --risk-at-most"),
+        ({"confidence": 0.9}, "belongs to --risk-at-most or --repair"),
         ({"per": "family"}, "belong to --risk-at-most"),
     ],
 )

@@ -86,9 +86,7 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
     def told(*answers: AuditResponse | ErrorResponse) -> None:
         """What the log says of a request: verdicts, and questions if the operator wants them."""
         made = [each for each in answers if isinstance(each, AuditResponse)]
-        words = {None: "uncalibrated", True: "accepted", False: "rejected"}
-        said = ["no-verdict" if each.no_verdict else words[each.accepted] for each in made]
-        note(verdicts=said, errors=len(answers) - len(made))
+        note(verdicts=[each.verdict for each in made], errors=len(answers) - len(made))
         if service.log_questions:
             note(questions=[each.question for each in made], answers=[each.answer for each in made])
 

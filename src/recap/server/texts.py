@@ -57,8 +57,11 @@ class ClaimResponse(BaseModel):
     end: int
     hedged: bool = Field(description="whether the text says it with reserve")
     question: str
-    verdict: Literal["accepted", "rejected", "unchecked", "uncalibrated", "no-verdict"] = Field(
-        description="unchecked: outside the relation graph, where the policy does not speak; uncalibrated: there is no "
+    verdict: Literal[
+        "accepted", "rejected", "corrected", "cannot-be-told", "unchecked", "uncalibrated", "no-verdict"
+    ] = Field(
+        description="corrected: the opposite is offered; cannot-be-told: labels show nothing of such answers; "
+        "unchecked: outside the relation graph, where the policy does not speak; uncalibrated: there is no "
         "policy; no-verdict: outside a bundled model's domain"
     )
     accepted: bool | None = Field(description="null where the verdict is neither accepted nor rejected")
@@ -73,6 +76,9 @@ class ClaimResponse(BaseModel):
     notes: list[str] = Field(description="What else should be known: that a part of the picture was shown only, say.")
     promise: str | None = Field(
         description="What the policy guarantees of the claims that it accepts like this one; null where nothing."
+    )
+    correction: Literal["yes", "no"] | None = Field(
+        description="The opposite of what is said, where the policy offers it instead; null where it does not."
     )
     model: str = Field(description="Who answered.")
 

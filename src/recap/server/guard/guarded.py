@@ -119,11 +119,14 @@ class GuardedAnswers:
             reason += f", {len(open_ones)} without a verdict"
         if denied or open_ones:
             reason += f"; {(denied or open_ones)[0].reason}"
-        word = "rejected" if rejected else "accepted"
         shown = (denied or decided)[0]
+        # Where all that speaks against the answer cannot be told, neither can the answer.
+        untold = bool(denied) and all(each.word == "cannot-be-told" for each in denied)
+        word = ("cannot-be-told" if untold else "rejected") if rejected else "accepted"
         if isinstance(shown, ClaimVerdict):
             return Annotation(word, reason, answer, not rejected, **shown.by_policy)
-        return Annotation(word, reason, answer, not rejected, shown.risk, shown.threshold, shown.mode)
+        values = (shown.risk, shown.threshold, shown.mode)
+        return replace(Annotation(word, reason, answer, not rejected, *values), correction=shown.correction)
 
 
 def _nothing(question: ChatQuestion, reading: TextReading) -> str:

@@ -3,13 +3,15 @@
 import * as api from "./api.js";
 
 const at = (id) => document.getElementById(id);
-const ORDER = ["no-verdict", "unchecked", "uncalibrated", "accepted", "rejected"];
+const ORDER = ["no-verdict", "unchecked", "uncalibrated", "accepted", "cannot-be-told", "corrected", "rejected"];
 const WORDS = {
   accepted: "accepted",
   rejected: "rejected",
   unchecked: "not checkable",
   uncalibrated: "evidence only",
   "no-verdict": "no verdict",
+  corrected: "corrected: the opposite is offered",
+  "cannot-be-told": "cannot be told",
 };
 
 /** The text in pieces, each with the worst verdict of the claims that cover it; places count characters, not code units. */
@@ -59,9 +61,9 @@ function draw(told) {
     }),
   );
   const count = (word) => told.claims.filter((claim) => claim.verdict === word).length;
-  const open = count("no-verdict");
+  const open = count("no-verdict") + count("cannot-be-told");
   at("text-told").textContent = told.claims.length
-    ? `${told.claims.length} spatial claim${told.claims.length === 1 ? "" : "s"}, ${count("rejected")} rejected${open ? `, ${open} without a verdict` : ""}.`
+    ? `${told.claims.length} spatial claim${told.claims.length === 1 ? "" : "s"}, ${count("rejected") + count("corrected")} rejected${open ? `, ${open} without a verdict` : ""}.`
     : "No spatial claim was found, so nothing was audited.";
   at("text-result").hidden = false;
 }
