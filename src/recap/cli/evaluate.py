@@ -11,6 +11,7 @@ import typer
 import recap
 from recap.cli import options as opt
 from recap.cli.console import notice, print_json, split_names
+from recap.errors import RecapError
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
@@ -35,6 +36,15 @@ def run(
     coverage: opt.Coverage = 0.8,
     risk: opt.Risks = None,
     family: Annotated[str | None, opt.option("NAME", "Only this relation family.", "all families")] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Also measure what correcting answers is worth, at full coverage.")
+    ] = False,
+    repair_at_most: Annotated[
+        float | None, typer.Option(help="Share of the corrected answers that may be wrong.", show_default="0.1")
+    ] = None,
+    undecided: Annotated[
+        bool, typer.Option("--undecided", help="Also measure the answers that cannot be told.")
+    ] = False,
     level: opt.Level = 0.95,
     graph: opt.GraphFile = None,
     json: opt.Json = False,
@@ -45,15 +55,22 @@ def run(
     A fifth of the units calibrates the threshold (and, for RECAP, the mode); the rest is measured. Figures are means
     over the splits.
 
+    With --repair the held-out answers are also corrected as recap calibrate --repair would: accuracy of all of them
+    before and after. With --undecided, how right the answers are that cannot be told, and the others.
+
     \b
     Example: recap evaluate table.jsonl --splits 20 --json
     """
     options = opt.pick(locals(), "splits coverage level")
+    if repair_at_most is not None and not repair:
+        raise RecapError("--repair-at-most belongs to --repair")
     rows = recap.read_table(table, graph)
     if family is not None:
         rows = rows.of_family(family)
     names = split_names(risk, context.args)
-    result = recap.evaluate(rows, risks=names, **options)
+    if repair_at_most is not None:
+        options["repair_at_most"] = repair_at_most
+    result = recap.evaluate(rows, risks=names, **options, repair=repair, undecided=undecided)
     if out is not None:
         _write(result, out)
         if result.skipped:
@@ -128,6 +145,9 @@ def _show(result: recap.Evaluation) -> None:
         console.print(_risks(f"All {result.n} statements, with RECAP's confidence fallback", whole, wide))
     if result.gains:
         console.print(_gains(result))
+    for name, extension in (("Repair", result.repair), ("Cannot be told", result.undecided)):
+        if extension is not None:
+            console.print(f"{name}, held out: {extension.verdict}")
     if result.withheld:
         console.print("Not in this table: " + "; ".join(f"{name} ({why})" for name, why in result.withheld.items()))
 

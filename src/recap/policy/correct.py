@@ -123,10 +123,13 @@ def _promising(tuning: Rows, units: int, wrong_at_most: float, delta: float) -> 
 
 
 def _furthest(tuning: Rows, wrong_at_most: float) -> float:
-    """The last candidate up to which few enough of the tuning units' answers are right; at least the first."""
+    """The candidate that gains most on the tuning units, of those at which few enough of their answers are right.
+
+    Beyond it the promise might still hold, and accuracy would fall: more of what is added was right than wrong.
+    """
     thresholds, sums = tuning.thresholds(), tuning.candidates()
-    kept = np.flatnonzero(sums.bad.sum(axis=0) <= wrong_at_most * sums.accepted.sum(axis=0))
-    return float(thresholds[kept[-1] if len(kept) else 0])
+    bad, made = sums.bad.sum(axis=0), sums.accepted.sum(axis=0)
+    return float(thresholds[np.argmax(np.where(bad <= wrong_at_most * made, made - 2 * bad, -np.inf))])
 
 
 def _lacking(scores: Scores, rankings: list[Ranking]) -> str:

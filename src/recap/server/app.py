@@ -27,7 +27,8 @@ from recap.server.logs import RequestLog, event
 from recap.server.metrics import Metrics
 from recap.server.page import add_page, draw_ahead
 from recap.server.readiness import Readiness
-from recap.server.routes import ERRORS, add_audits, add_telling
+from recap.server.review import ReviewQueue, add_review
+from recap.server.routes import ERRORS, NO_POLICY, add_audits, add_telling
 from recap.server.security import SecurityMiddleware
 from recap.server.service import Service
 from recap.server.texts import add_text_audits
@@ -37,6 +38,8 @@ def create_app(service: Service) -> FastAPI:
     """The application for one auditor."""
     others = {name: each.policy for name, each in service.auditors.items() if name != service.model}
     metrics = Metrics(service.auditor.policy, service.auditor.graph, others)
+    model, graph = str(service.auditor.model.identity), service.auditor.graph
+    review = metrics.review = None if service.review is None else ReviewQueue(service.review, graph, model)
     batcher = Batcher(service.auditor, service.limits, metrics.took_turn)
     pictures, bodies = PictureOpener(service.limits), Bodies(service.limits)
     guard = None if service.upstream is None else Guard(service.upstream, service, batcher, metrics, pictures)
@@ -70,7 +73,8 @@ def create_app(service: Service) -> FastAPI:
     add_audits(app, service, batcher, metrics, pictures)
     add_text_audits(app, service, batcher, metrics, pictures)
     add_telling(app, service, batcher, metrics, readiness)
-    add_labels(app, service, metrics, ERRORS)
+    add_labels(app, service, metrics, ERRORS, review)
+    add_review(app, service, review, ERRORS | NO_POLICY)
     if guard is not None:
         guard.add(app)
     add_page(app, service)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
 from recap.claims import Graph, load_graph
-from recap.errors import RecapError, RecapWarning, one_of, quoted
+from recap.errors import RecapError, RecapWarning, one_of, quoted, reason
 from recap.files import atomic_write, locating, read_lines, reading
 from recap.table.pairs import suspicious_relations, to_canonical_pair
 from recap.table.row import Row, row_from_fields
@@ -79,6 +81,36 @@ def write_table(rows: Iterable[Row], path: str | Path) -> None:
         else:
             for fields in dumped:
                 stream.write(json.dumps(fields).encode() + b"\n")
+
+
+def check_appendable(path: str | Path) -> None:
+    """Complain about what rows cannot be added to."""
+    target = Path(path)
+    if target.suffix.lower() != ".jsonl":
+        raise RecapError(f"{path}: rows are added to a table of JSON lines; its name ends in .jsonl")
+    if target.exists() and not target.is_file():
+        raise RecapError(f"{path}: it is not a file")
+    if not os.access(target if target.exists() else target.absolute().parent, os.W_OK):
+        raise RecapError(f"{path}: it cannot be written there")
+
+
+def append_table(rows: Iterable[Row], path: str | Path) -> None:
+    """Add rows to the end of a table of JSON lines: all of them or none."""
+    data = b"".join(json.dumps(_fields(row)).encode() + b"\n" for row in rows)
+    if not data:
+        return
+    try:
+        with Path(path).open("ab", buffering=0) as stream:
+            end = stream.tell()
+            try:
+                if stream.write(data) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(stream.fileno())
+            except OSError:
+                stream.truncate(end)
+                raise
+    except OSError as error:
+        raise RecapError(f"{path}: cannot add rows: {reason(error)}") from None
 
 
 def _fields(row: Row) -> dict[str, Any]:
