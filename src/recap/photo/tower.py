@@ -48,6 +48,11 @@ class PhotoTower(hf.PreTrainedModel):
     base_model_prefix = "photo_tower"
     input_modalities = ("image",)
     _no_split_modules = ["Block"]
+    # Whatever a LLaVA asks for: the tower itself has no attention (DINOv2's layers take it).
+    _supports_sdpa = True
+    _supports_flash_attn = True
+    _supports_flex_attn = True
+    _supports_attention_backend = True
 
     def __init__(self, config: PhotoTowerConfig) -> None:
         super().__init__(config)
@@ -59,7 +64,7 @@ class PhotoTower(hf.PreTrainedModel):
     def _init_weights(self, module: nn.Module) -> None:
         """Fresh weights come from the modules themselves; only the places' embedding is made here."""
         if isinstance(module, PhotoTower):
-            nn.init.normal_(module.place, std=0.02)
+            nn.init.normal_(module.place, std=0.5)
 
     def forward(self, pixel_values: Tensor, **_: Any) -> BaseModelOutput:
         """(n, 3, 256, 256) to (n, 256, channels)."""
@@ -102,7 +107,9 @@ class ResNetMaps(nn.Module):
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """Three maps."""
-        return tuple(self.network(pixels, output_hidden_states=True).hidden_states[-3:])
+        means = pixels.new_tensor([103.939, 116.779, 123.68])[:, None, None]  # Caffe order and scale, as its weights expect
+        shown = (pixels * 128 + 127).flip(1) - means
+        return tuple(self.network(shown, output_hidden_states=True).hidden_states[-3:])
 
 
 class Dinov2Maps(nn.Module):

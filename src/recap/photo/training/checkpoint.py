@@ -14,6 +14,7 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
+from recap.errors import RecapError
 from recap.photo.lite import load_lite2
 from recap.photo.tower import GRID, PhotoTowerConfig
 from recap.photo.training.vocabulary import BOS, EOS, IMAGE, PAD, UNKNOWN, vocabulary
@@ -51,7 +52,21 @@ def load_backbone(network: Any, path: Path) -> None:
     if path.suffix == ".pth":
         load_lite2(network, str(path))
     else:
-        network.load_state_dict({name: value.float() for name, value in load_file(path).items()}, strict=False)
+        held = {name: value.float() if value.is_floating_point() else value for name, value in load_file(path).items()}
+        wanted = network.state_dict()
+        if not held.keys() <= wanted.keys():  # DINOv2's attention has been renamed within transformers
+            held = {_renamed(name): value for name, value in held.items()}
+        missing = [name for name in wanted if name not in held]
+        if missing:
+            raise RecapError(f"{path}: lacks {missing[0]} and {len(missing) - 1} more weights of this backbone")
+        network.load_state_dict(held)
+
+
+def _renamed(name: str) -> str:
+    for old, new in (("attention.attention.query", "attention.q_proj"), ("attention.attention.key", "attention.k_proj"),
+                     ("attention.attention.value", "attention.v_proj"), ("attention.output.dense", "attention.o_proj")):  # fmt: skip
+        name = name.replace(old, new)
+    return name
 
 
 def published_name(name: str) -> str:
@@ -66,7 +81,7 @@ def published_name(name: str) -> str:
     return re.sub(r"^language_model\.(?!model\.|lm_head\.)", "language_model.model.", name)
 
 
-def make_tokenizer() -> Any:
+def make_tokenizer() -> Tokenizer:
     """Words and marks in lower case; what is not in the vocabulary becomes the unknown token."""
     words = Tokenizer(models.WordLevel(vocabulary(), unk_token=UNKNOWN))
     words.normalizer = normalizers.Lowercase()
@@ -74,10 +89,14 @@ def make_tokenizer() -> Any:
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(r"\w+|[^\w\s]+"), "isolated")]
     )
     words.add_special_tokens([PAD, BOS, EOS, UNKNOWN, IMAGE])
-    return hf.PreTrainedTokenizerFast(
-        tokenizer_object=words, pad_token=PAD, bos_token=BOS, eos_token=EOS, unk_token=UNKNOWN, padding_side="left",
-        extra_special_tokens={"image_token": IMAGE},
-    )  # fmt: skip
+    return words
+
+
+TOKENIZER = {
+    "backend": "tokenizers", "bos_token": BOS, "eos_token": EOS, "extra_special_tokens": [], "image_token": IMAGE,
+    "model_max_length": 1024, "pad_token": PAD, "padding_side": "left", "processor_class": "LlavaProcessor",
+    "tokenizer_class": "TokenizersBackend", "unk_token": UNKNOWN,
+}  # fmt: skip
 
 
 def processor_settings() -> dict[str, Any]:
@@ -103,7 +122,8 @@ def write_checkpoint(model: Any, folder: Path) -> None:
     }
     config = model.config.to_dict() | {"architectures": ["LlavaForConditionalGeneration"], "dtype": "float16"}
     (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True, default=str) + "\n")
-    make_tokenizer().save_pretrained(folder)
+    make_tokenizer().save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(TOKENIZER, indent=2) + "\n")
     (folder / "processor_config.json").write_text(json.dumps(processor_settings(), indent=2) + "\n")
     (folder / "chat_template.jinja").write_text(TEMPLATE)
     generation = {"bos_token_id": 1, "eos_token_id": 2, "max_new_tokens": 4, "pad_token_id": 0}

@@ -18,7 +18,7 @@ from recap.photo.training.questions import Asked, QuestionSampler, ThingTable, W
 from recap.photo.training.vocabulary import NO, YES, templates, topics, vocabulary
 
 Tensor = torch.Tensor
-BATCH = 64
+BATCH = 128
 
 
 @dataclass(frozen=True)

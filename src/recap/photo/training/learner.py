@@ -42,11 +42,17 @@ class Learner(torch.nn.Module):
         self.before = len(self.start)
         self.length = self.before + self.places + BRANCHES
         self._layouts: dict[Any, tuple[Tensor, Tensor]] = {}
+        self.plain()
+
+    def plain(self) -> None:
+        """Nothing compiled."""
+        self.compiled = False
         self.see: Any = self._see
         self.think: Any = self._think
 
     def compile(self) -> None:  # type: ignore[override]
         """Fuse the small operations of the tower and of the decoder; shapes are always the same."""
+        self.compiled = True
         self.see = torch.compile(self._see, dynamic=False)
         self.think = torch.compile(self._think, dynamic=False)
 

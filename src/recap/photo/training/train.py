@@ -30,7 +30,7 @@ from recap.photo.training.questions import MEASURING, Asked, QuestionSampler, Wo
 from recap.photo.training.vocabulary import EOS, NO, YES, templates, topics, vocabulary
 
 Tensor = torch.Tensor
-EVERY = 50
+EVERY, WARM = 50, 10
 STATEMENTS = 4
 """people's statements about one picture in one step, at most"""
 SHARES = {
@@ -66,6 +66,7 @@ class Plan:
     no_share: float = 1.0
     """how many of the questions whose answer is no are kept: fewer make a model that says yes"""
     held_out: int = 2400
+    teacher_steps: int = 700
     seed: int = 0
 
 
@@ -90,6 +91,7 @@ class Training:
             self.learner.compile()
         self._data(boxes, statements)
         self._optimizer()
+        self._followed: list[list[Tensor]] = []
         self.step = 0
         self.seconds = 0.0
         self.curve: list[dict[str, float]] = []
@@ -148,7 +150,7 @@ class Training:
         torch.manual_seed(self.plan.seed)
         self.teacher = Teacher(self.known).to(self.device)
         examples, _ = with_boxes(mine, boxes, self.known)
-        self.teacher.fit(examples, seed=self.plan.seed)
+        self.teacher.fit(examples, self.plan.teacher_steps, seed=self.plan.seed)
         dev, which = with_boxes(statements["dev"], boxes, self.known)
         said = self.teacher(*(x.to(self.device) for x in (dev.relation, dev.kinds, dev.corners))).cpu()
         right = ((said >= 0) == (dev.label > 0.5)).numpy()
@@ -252,7 +254,6 @@ class Training:
         targets = dense_targets(kind, corners, seen)
         if self.device.type == "cuda":
             pixels = pixels.to(memory_format=torch.channels_last)
-        self.learner.train()
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             scores, after, dense = self.learner(pixels, ids, length, answer, layout, plan.blind)
         log = F.log_softmax(scores, -1)
@@ -294,13 +295,11 @@ class Training:
     @torch.no_grad()
     def _follow(self) -> None:
         """The running average of the weights: it is what is measured and kept."""
+        if not self._followed:
+            pairs = zip(self.average.state_dict().values(), self.learner.state_dict().values(), strict=True)
+            self._followed = [*map(list, zip(*((a, b) for a, b in pairs if a.is_floating_point()), strict=True))]
         keep = min(self.plan.average, (self.step + 1) / (self.step + 20))
-        pairs = [*zip(self.average.state_dict().values(), self.learner.state_dict().values(), strict=True)]
-        floats = [(a, b) for a, b in pairs if a.is_floating_point()]
-        torch._foreach_lerp_([a for a, _ in floats], [b for _, b in floats], 1 - keep)  # pyright: ignore[reportPrivateUsage]
-        for a, b in pairs:
-            if not a.is_floating_point():
-                a.copy_(b)
+        torch._foreach_lerp_(self._followed[0], self._followed[1], 1 - keep)  # pyright: ignore[reportPrivateUsage]
 
     # The whole course.
 
@@ -312,20 +311,21 @@ class Training:
         begun = mark = time.monotonic()
         totals: list[Tensor] = []
         first = self.step
+        self.learner.train()
         while True:
             progress = self.step / steps if steps else self.seconds / (60 * (minutes or 1))
             if progress >= 1 or (most is not None and self.step - first >= most):
                 break
-            totals.append(self.train_step(progress))
+            totals.append(self._tried_step(progress) if self.step == first else self.train_step(progress))
             self.step += 1
-            if self.step - first == 10 and self.step == 10:
+            if self.step % 10 == 0 or self.step - first <= WARM:
                 _wait(self.device)
-                begun = mark = time.monotonic()  # compiling does not count
-            if self.step - first > 10 or first:
-                if self.step % 10 == 0:
-                    _wait(self.device)
-                now = time.monotonic()
-                self.seconds, begun = self.seconds + now - begun, now
+            now = time.monotonic()
+            if self.step - first > WARM:
+                self.seconds += now - begun
+            else:
+                mark = now  # compiling does not count
+            begun = now
             if len(totals) == EVERY:
                 self._note(totals, progress)
                 totals = []
@@ -336,10 +336,21 @@ class Training:
             self._note(totals, 1.0)
         self.measure(1.0)
 
+    def _tried_step(self, progress: float) -> Tensor:
+        """The first step: where compiling fails on a machine, training goes on without it, slower."""
+        try:
+            return self.train_step(progress)
+        except Exception as error:
+            if not self.learner.compiled:
+                raise
+            self.say(f"not compiled: {type(error).__name__}: {str(error)[:300]}")
+            self.learner.plain()
+            return self.train_step(progress)
+
     def _note(self, totals: list[Tensor], progress: float) -> None:
         loss, aid, right = torch.stack(totals).mean(0).tolist()
         self.curve.append({"step": self.step, "progress": progress, "loss": loss, "dense": aid, "accuracy": right})
-        pace = 1000 * self.seconds / max(1, self.step - 10)
+        pace = 1000 * self.seconds / max(1, self.step - WARM)
         self.say(
             f"step {self.step} ({progress:.1%}, {self.seconds:.0f} s, {pace:.1f} ms per step): "
             f"loss {loss:.4f}, dense {aid:.3f}, right {right:.3f}"
@@ -354,7 +365,7 @@ class Training:
         entry = {f"{name} / {family}": each["accuracy"] for name, result in found.items() for family, each in result.items()}
         self.curve.append({"step": self.step, "progress": progress, **entry})
         # Early stopping: what is kept is the best on VSR dev, of the last part of the training.
-        if progress >= self.plan.last_part and dev >= self.best["accuracy"]:
+        if self.plan.no_share == 1 and progress >= self.plan.last_part and dev >= self.best["accuracy"]:
             self.best = {"accuracy": dev, "step": self.step}
             write_checkpoint(self.average.model, self.out / "best")
         write_checkpoint(self.average.model, self.out / "latest")
