@@ -31,6 +31,8 @@ from recap.photo.training.vocabulary import EOS, NO, YES, templates, topics, voc
 
 Tensor = torch.Tensor
 EVERY, WARM = 50, 10
+RELATED = 0.7
+"""how many pictures of a batch have two things to relate for sure, once relations are asked"""
 STATEMENTS = 4
 """people's statements about one picture in one step, at most"""
 SHARES = {
@@ -83,8 +85,10 @@ class Training:
         self.learner = Learner(build(plan.backbone, weights, plan.seed, plan.layers, plan.width, plan.inner))
         self.learner.to(self.device)
         if self.device.type == "cuda":
-            self.learner.model.model.vision_tower.to(memory_format=torch.channels_last)
+            self.learner.to(memory_format=torch.channels_last)
         self.average = Learner(build(plan.backbone, None, plan.seed, plan.layers, plan.width, plan.inner)).to(self.device)
+        if self.device.type == "cuda":
+            self.average.to(memory_format=torch.channels_last)
         self.average.load_state_dict(self.learner.state_dict())
         self.average.eval()
         if compiled:
@@ -116,6 +120,9 @@ class Training:
         known = sorted({name for name, count in counted.items() if count >= 30} | {"left_of", "right_of", "above", "below"})
         self.known = {name: place for place, name in enumerate(known)}
         self._teach(mine, boxes, statements)
+        whole_boxes = thing_table(self.kind, self.corners, torch.ones_like(self.corners[..., 0]), MEASURING)
+        related = (whole_boxes.single.sum(1) >= 2)[self.rows]
+        self.related_rows = self.rows[related] if related.any() else self.rows
         there = torch.zeros(len(self.rows), len(things()), device=self.device)
         kinds = self.kind[self.rows]
         there.scatter_(1, kinds.clamp(min=0), (kinds >= 0).float())
@@ -142,7 +149,7 @@ class Training:
             "VSR test": examine_statements(statements["test"], row_of, self.device),
         }
         self.say(
-            f"{len(self.rows):,} photographs to train on, {len(kept):,} held out, {len(mine):,} statements, "
+            f"{len(self.rows):,} photographs to train on ({len(self.related_rows):,} of them with things to relate), {len(kept):,} held out, {len(mine):,} statements, "
             f"{len(self.known)} relations"
         )
 
@@ -212,6 +219,10 @@ class Training:
         """Rows of a batch, and at which of them, at the end, people's statements are asked: (rows, table index)."""
         n = self.plan.batch
         rows = self.rows[torch.randint(len(self.rows), (n,), generator=self.generator, device=self.device)]
+        if progress >= self.plan.lessons:
+            rich = self.related_rows
+            drawn = torch.randint(len(rich), (int(n * RELATED),), generator=self.generator, device=self.device)
+            rows[: len(drawn)] = rich[drawn]
         share = 0.0 if progress < self.plan.statements_from else 0.08 if progress < self.plan.last_part else 0.22
         told = int(n * share) if len(self.people_rows) else 0
         which = torch.randint(max(1, len(self.people_rows)), (told,), generator=self.generator, device=self.device)
