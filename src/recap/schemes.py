@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "world:aligned"
 """asked where nobody names a model"""
-_MODULES = {"world": "recap.world.scheme"}
+_MODULES = {"world": "recap.world.scheme", "photo": "recap.photo.scheme"}
 
 
 class Scheme(Protocol):

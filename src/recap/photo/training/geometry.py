@@ -83,10 +83,10 @@ def with_boxes(statements: list[PersonStatement], boxes: Boxes, relations: dict[
             continue
         kept.append((relations[said.relation], a, b, boxes.corners[row, at_a[0]], boxes.corners[row, at_b[0]], said.label))
         which.append(place)
-    relation = torch.tensor([each[0] for each in kept])
-    kinds = torch.tensor([each[1:3] for each in kept])
-    corners = torch.from_numpy(np.array([[each[3], each[4]] for each in kept], np.float32))
-    return Examples(relation, kinds, corners, torch.tensor([float(each[5]) for each in kept])), np.array(which)
+    relation = torch.tensor([each[0] for each in kept], dtype=torch.long)
+    kinds = torch.tensor([each[1:3] for each in kept], dtype=torch.long).view(-1, 2)
+    corners = torch.from_numpy(np.array([[each[3], each[4]] for each in kept], np.float32)).view(-1, 2, 4)
+    return Examples(relation, kinds, corners, torch.tensor([float(each[5]) for each in kept])), np.array(which, np.int64)
 
 
 class Teacher(torch.nn.Module):

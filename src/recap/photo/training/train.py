@@ -159,6 +159,9 @@ class Training:
         examples, _ = with_boxes(mine, boxes, self.known)
         self.teacher.fit(examples, self.plan.teacher_steps, seed=self.plan.seed)
         dev, which = with_boxes(statements["dev"], boxes, self.known)
+        self.teacher_dev: dict[str, float] = {}
+        if not len(which):
+            return
         said = self.teacher(*(x.to(self.device) for x in (dev.relation, dev.kinds, dev.corners))).cpu()
         right = ((said >= 0) == (dev.label > 0.5)).numpy()
         covered = np.array([statements["dev"][place].covered for place in which])
