@@ -67,6 +67,16 @@ def test_training_never_draws_a_picture_that_is_left_out(statements, tmp_path: P
     assert not seen & banned
     assert not any(map(is_held_out, seen))
     assert {int(ids[row]) for row in training.exams["held-out"].rows.tolist()} == {50, 100}
+    # Steps with short, medium and long questions, and what they leave behind.
+    training.learner.train()
+    for training.step in (0, 4, 14):
+        assert torch.isfinite(training.train_step(0.9)).all()
+    training.save()
+    before = training.learner.state_dict()["model.lm_head.weight"].clone()
+    assert not torch.equal(training.average.state_dict()["model.lm_head.weight"], before)
+    training.train_step(0.9)
+    assert training.resume() and training.step == 14
+    assert torch.equal(training.learner.state_dict()["model.lm_head.weight"], before)
 
 
 @pytest.mark.skipif(not VSR.is_dir(), reason="VSR's statements are not on this machine")

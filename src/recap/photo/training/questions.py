@@ -62,13 +62,13 @@ def thing_table(kind: Tensor, corners: Tensor, seen: Tensor, clarity: Clarity) -
     at = kind.clamp(min=0)
     score = area * (there & (seen >= 0.4))
     best = score.new_zeros(n, KINDS).scatter_reduce_(1, at, score, "amax")
-    place = torch.arange(most, device=kind.device).expand(n, -1)
+    place = torch.arange(most, device=kind.device, dtype=score.dtype).expand(n, -1)
     is_best = (score > 0) & (score == best.gather(1, at))
-    first = torch.full((n, KINDS), most, device=kind.device).scatter_reduce_(1, at, torch.where(is_best, place, most), "amin")
+    first = torch.full_like(best, most).scatter_reduce_(1, at, torch.where(is_best, place, most), "amin")
     rest = score * (place != first.gather(1, at))
     second = score.new_zeros(n, KINDS).scatter_reduce_(1, at, rest, "amax")
     trace = score.new_zeros(n, KINDS).scatter_reduce_(1, at, area * there, "amax")
-    box = corners.gather(1, first.clamp(max=most - 1)[..., None].expand(-1, -1, 4))
+    box = corners.gather(1, first.long().clamp(max=most - 1)[..., None].expand(-1, -1, 4))
     present = best >= clarity.area
     return ThingTable(box, best, present, present & (second <= clarity.rival * best), trace <= 0)
 

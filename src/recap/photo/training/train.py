@@ -343,7 +343,8 @@ class Training:
             if len(totals) == EVERY:
                 self._note(totals, progress)
                 totals = []
-            if time.monotonic() - mark > every:
+            # Oftener towards the end, where one of the measured models is kept.
+            if time.monotonic() - mark > (every if progress < self.plan.last_part else every / 2):
                 self.measure(progress)
                 begun = mark = time.monotonic()  # nor does measuring
         if totals:
