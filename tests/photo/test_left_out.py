@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +21,11 @@ from recap.photo.training.annotations import (
     read_boxes,
     read_statements,
 )
+from recap.photo.training.lessons import Lessons
 from recap.photo.training.photographs import SIDE, Photographs
-from recap.photo.training.train import Plan, Training
+from recap.photo.training.plan import Plan
+from recap.photo.training.record import resume, save
+from recap.photo.training.train import Training
 
 VSR = Path(__file__).parents[3] / "shared" / "data" / "vsr" / "random"
 
@@ -48,35 +52,71 @@ def test_statements_about_dev_and_test_pictures_are_dropped(statements):
     assert [said.image for said in for_training(statements)] == [7]
 
 
+IDS = np.array([7, 8, 9, 10, 50, 100])
+BOXES = Boxes(
+    IDS, np.tile(np.array([[15, 16]]), (len(IDS), 1)),
+    np.tile(np.array([[[0.1, 0.1, 0.4, 0.5], [0.6, 0.5, 0.9, 0.9]]], np.float32), (len(IDS), 1, 1)),
+)  # fmt: skip
+PLAN = Plan(layers=2, width=64, inner=64, batch=4, blind=1, teacher_steps=1, held_out=10, statements_from=0.0, warmup=1)
+
+
+def start(statements, out: Path, there=IDS) -> Training:
+    photos = Photographs(IDS, "cpu")
+    pixels = torch.randint(256, (len(IDS), 3, SIDE, SIDE), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    rows = [row for row, image in enumerate(IDS) if image in there]
+    photos.put(rows, pixels[rows])
+    lessons = Lessons(PLAN, photos, BOXES, statements, torch.Generator().manual_seed(0), lambda _: None)
+    return Training(PLAN, lessons, None, out, "none", lambda _: None)
+
+
 def test_training_never_draws_a_picture_that_is_left_out(statements, tmp_path: Path):
-    ids = np.array([7, 8, 9, 10, 50, 100])
-    kind = np.tile(np.array([[15, 16]]), (len(ids), 1))
-    corners = np.tile(np.array([[[0.1, 0.1, 0.4, 0.5], [0.6, 0.5, 0.9, 0.9]]], np.float32), (len(ids), 1, 1))
-    photos = Photographs(ids, torch.zeros(len(ids), 3, SIDE, SIDE, dtype=torch.uint8))
-    plan = Plan(layers=1, width=64, inner=64, batch=4, blind=0, teacher_steps=1, held_out=10, statements_from=0.0)
-    training = Training(
-        plan, photos, Boxes(ids, kind, corners), statements, None, tmp_path, "cpu", False, lambda _: None
-    )
-    banned = left_out(statements)
+    lessons = start(statements, tmp_path).lessons
     seen: set[int] = set()
     for progress in (0.0, 0.5, 0.9):
         for _ in range(50):
-            rows, _ = training._batch_rows(progress)  # pyright: ignore[reportPrivateUsage]
-            seen |= {int(ids[place]) for place in training.pixel_row[rows].tolist()}
+            rows, _ = lessons.draw(progress)
+            seen |= {int(IDS[row]) for row in rows.tolist()}
     assert seen == {7, 10}
-    assert not seen & banned
+    assert not seen & left_out(statements)
     assert not any(map(is_held_out, seen))
-    assert {int(ids[row]) for row in training.exams["held-out"].rows.tolist()} == {50, 100}
-    # Steps with short, medium and long questions, and what they leave behind.
-    training.learner.train()
-    for training.step in (0, 4, 14):
-        assert torch.isfinite(training.train_step(0.9)).all()
-    training.save()
-    before = training.learner.state_dict()["model.lm_head.weight"].clone()
-    assert not torch.equal(training.average.state_dict()["model.lm_head.weight"], before)
-    training.train_step(0.9)
-    assert training.resume() and training.step == 14
-    assert torch.equal(training.learner.state_dict()["model.lm_head.weight"], before)
+    assert {int(IDS[row]) for row in lessons.exams["held-out"].rows.tolist()} == {50, 100}
+
+
+def test_pictures_that_come_later_join_and_none_that_is_left_out(statements, tmp_path: Path):
+    lessons = start(statements, tmp_path, there=(8, 10)).lessons
+    assert lessons.rows.tolist() == [3] and not len(lessons.people_rows) and not len(lessons.exams["held-out"].rows)
+    assert not lessons.admit()
+    lessons.photos.put([*range(len(IDS))], torch.zeros(len(IDS), 3, SIDE, SIDE, dtype=torch.uint8))
+    assert lessons.admit()
+    assert lessons.rows.tolist() == [0, 3] and lessons.people_rows.tolist() == [0]
+    assert lessons.exams["held-out"].rows.tolist() == [4, 5]
+
+
+def test_an_interrupted_training_gives_the_same_weights(statements, tmp_path: Path):
+    """Steps with short, medium and long questions; the second run stops in the middle and a third goes on."""
+    whole = start(statements, tmp_path / "whole")
+    whole.step = 12
+    whole.run(None, 16)
+    assert all(np.isfinite(entry["loss"]) for entry in whole.curve if "loss" in entry)
+    half = start(statements, tmp_path / "half")
+    half.step = 12
+    half.run(None, 16, most=2)
+    again = start(statements, tmp_path / "half")
+    assert resume(again) and again.step == 14
+    again.run(None, 16)
+    kept, other = whole.learner.state_dict(), again.learner.state_dict()
+    assert all(torch.equal(kept[name], other[name]) for name in kept)
+    average = whole.average.state_dict()
+    assert all(torch.equal(average[name], value) for name, value in again.average.state_dict().items())
+    assert not torch.equal(average["model.lm_head.weight"], kept["model.lm_head.weight"])
+
+
+def test_a_training_of_another_plan_is_not_gone_on_with(statements, tmp_path: Path):
+    first = start(statements, tmp_path)
+    save(first)
+    object.__setattr__(first, "plan", replace(PLAN, rate=1.0))
+    with pytest.raises(RecapError, match="another plan"):
+        resume(first)
 
 
 @pytest.mark.skipif(not VSR.is_dir(), reason="VSR's statements are not on this machine")

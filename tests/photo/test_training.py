@@ -119,12 +119,17 @@ def test_a_mirror_image_swaps_left_and_right_and_nothing_else():
 def test_questions_are_worded_as_the_package_words_them():
     wording = Wording(templates({"plain": 1.0}, SHORT.width - 1), CPU, others=0.0)
     drawn = sampler().relations(scene((CAT, [0, 0, 0.3, 0.3]), (number_of()["hair drier"], [0.5, 0.5, 0.9, 0.9])), 20, torch.ones(5))
-    ids, length = wording.words(drawn, torch.Generator().manual_seed(0))
+    worded = wording.words(drawn, torch.Generator().manual_seed(0))
+    ids, length = worded.ids, worded.length
     names = [*things()]
     for row in range(20):
         topic, a, b = (x[0, row].item() for x in (drawn.topic, drawn.subject, drawn.object))
         wanted = encode([question(names[a], topics()[topic], names[b]) + " ASSISTANT:"])[0]
         assert ids[0, row, : length[0, row]].tolist() == wanted
+        # Where each name ends.
+        for side, kind in ((1, a), (2, b)):
+            (at,) = torch.where(worded.names[0, row] == side)[0].tolist()
+            assert ids[0, row, at] == encode([names[kind]])[0][-1]
     assert set(relations()) <= set(topics())
 
 

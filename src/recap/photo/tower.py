@@ -18,6 +18,9 @@ from transformers.modeling_outputs import BaseModelOutput
 from recap.photo.lite import EfficientNetLite2
 
 GRID = 16
+FREQUENCIES = (0.5, 1, 2, 3, 4, 6, 8)
+COORDINATES = 2 * (2 + 2 * len(FREQUENCIES))
+"""channels of a place's fixed coordinates"""
 BACKBONES = ("efficientnet_lite2", "resnet50", "dinov2_small")
 
 
@@ -29,7 +32,7 @@ class PhotoTowerConfig(hf.PretrainedConfig):
     def __init__(
         self,
         backbone: str = "efficientnet_lite2",
-        hidden_size: int = 320,
+        hidden_size: int = 320 + COORDINATES,
         image_size: int = 256,
         patch_size: int = 16,
         **rest: Any,
@@ -40,7 +43,11 @@ class PhotoTowerConfig(hf.PretrainedConfig):
 
 
 class PhotoTower(hf.PreTrainedModel):
-    """A pretrained network, a neck that brings its maps together on the grid, and an embedding of every place."""
+    """A pretrained network, a neck that brings its maps together on the grid, and where every place is.
+
+    A convolution sees a thing alike wherever it is. So every token carries its place twice: a learned embedding is
+    added, and fixed coordinates stand in channels of their own.
+    """
 
     config: PhotoTowerConfig
     config_class = PhotoTowerConfig
@@ -57,8 +64,8 @@ class PhotoTower(hf.PreTrainedModel):
     def __init__(self, config: PhotoTowerConfig) -> None:
         super().__init__(config)
         self.backbone = make_backbone(config.backbone)
-        self.neck = Neck(self.backbone.channels, config.hidden_size)
-        self.place = nn.Parameter(torch.zeros(GRID * GRID, config.hidden_size))
+        self.neck = Neck(self.backbone.channels, config.hidden_size - COORDINATES)
+        self.place = nn.Parameter(torch.zeros(GRID * GRID, config.hidden_size - COORDINATES))
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -71,7 +78,17 @@ class PhotoTower(hf.PreTrainedModel):
         maps = self.backbone(pixel_values.to(self.place.dtype))
         x = self.neck(maps).flatten(2).transpose(1, 2)
         x = F.layer_norm(x, x.shape[-1:]) + self.place
+        x = torch.cat([x, coordinates(GRID, x).expand(len(x), -1, -1)], -1)
         return BaseModelOutput(last_hidden_state=x, hidden_states=(x,))
+
+
+def coordinates(side: int, like: Tensor) -> Tensor:
+    """(places, COORDINATES): x and y of a grid's cells in −1 to 1, their squares, and waves of several lengths."""
+    axis = (torch.arange(side, device=like.device, dtype=torch.float32) + 0.5) / side * 2 - 1
+    turns = axis[:, None] * axis.new_tensor(FREQUENCIES) * torch.pi
+    code = torch.cat([axis[:, None], axis[:, None] ** 2, turns.sin(), turns.cos()], -1)
+    across, down = code.repeat(side, 1), code.repeat_interleave(side, 0)
+    return torch.cat([across, down], -1).to(like.dtype)
 
 
 class Neck(nn.Module):

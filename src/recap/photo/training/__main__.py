@@ -7,12 +7,18 @@ import os
 from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
 import torch
 
+from recap.arrays import Ints
 from recap.photo.tower import BACKBONES
-from recap.photo.training.annotations import read_boxes, read_statements
-from recap.photo.training.photographs import find_photographs, load_photographs
-from recap.photo.training.train import Plan, Training, biased, save_record
+from recap.photo.training.annotations import Boxes, PersonStatement, read_boxes, read_statements
+from recap.photo.training.learner import COMPILED
+from recap.photo.training.lessons import Lessons
+from recap.photo.training.photographs import Photographs, PhotoReader, find_photographs
+from recap.photo.training.plan import Plan, biased
+from recap.photo.training.record import record, resume
+from recap.photo.training.train import Training
 
 parser = argparse.ArgumentParser(prog="python -m recap.photo.training", description=__doc__)
 parser.add_argument("--photos", type=Path, required=True, help="folder of COCO photographs, named by their number")
@@ -29,7 +35,11 @@ parser.add_argument("--start-from", type=Path, help="begin with this finished ch
 parser.add_argument("--yes-bias", action="store_true", help="the continuation in which almost every answer is yes")
 parser.add_argument("--limit", type=int, help="use so many photographs only, for a trial")
 parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-parser.add_argument("--no-compile", action="store_true")
+parser.add_argument(
+    "--grow", type=float, default=0.0, metavar="SECONDS",
+    help="photographs are still arriving: take in new ones until none has come for so long",
+)  # fmt: skip
+parser.add_argument("--compile", choices=COMPILED, default="decoder", help="what to compile, on a GPU")
 parser.add_argument("--seed", type=int, default=0)
 parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="change a setting of the plan")
 
@@ -41,6 +51,17 @@ def plan_of(given: argparse.Namespace) -> Plan:
     kinds = {field.name: type(getattr(plan, field.name)) for field in fields(plan)}
     changes = dict(item.split("=", 1) for item in given.set)
     return replace(plan, **{name: kinds[name](value) for name, value in changes.items()})
+
+
+def _places(given: argparse.Namespace, boxes: Boxes, statements: dict[str, list[PersonStatement]]) -> Ints:
+    """Which pictures get a place: those with boxes that are in the folder, or that may still come into it."""
+    found = find_photographs(given.photos)
+    ids = boxes.ids if given.grow else boxes.ids[np.isin(boxes.ids, np.array([*found]))]
+    if given.limit:
+        # Pictures with statements first: a trial of a few hundred has some of every kind.
+        told = {said.image for split in statements.values() for said in split}
+        ids = np.array(sorted(sorted(ids.tolist(), key=lambda image: image not in told)[: given.limit]))
+    return ids
 
 
 def main() -> None:
@@ -57,24 +78,28 @@ def main() -> None:
 
     statements = read_statements(given.statements)
     boxes = read_boxes(given.boxes)
-    paths = find_photographs(given.photos)
-    if given.limit:
-        # Pictures with statements first: a trial of a few hundred has some of every kind.
-        told = {said.image for split in statements.values() for said in split}
-        paths = dict(sorted(paths.items(), key=lambda item: item[0] not in told)[: given.limit])
-    photos = load_photographs(paths, device, given.workers, say)
+    ids = _places(given, boxes, statements)
+    photos = Photographs(ids, device)
+    reader = PhotoReader(given.photos, photos, given.workers, say)
+    reader.read() if given.grow else reader.read_all()
+    say(f"{photos.there.sum():,} photographs decoded")
+    if given.grow:
+        reader.follow(given.grow)
     given.out.mkdir(parents=True, exist_ok=True)
+    plan = plan_of(given)
+    lessons = Lessons(plan, photos, boxes, statements, torch.Generator(device).manual_seed(plan.seed), say)
+    say(f"teacher, on VSR dev with true boxes: {lessons.teacher_dev}")
     training = Training(
-        plan_of(given), photos, boxes, statements, given.weights, given.out, device,
-        not given.no_compile and device.type == "cuda", say,
-    )  # fmt: skip
-    if training.resume():
+        plan, lessons, given.weights, given.out, given.compile if device.type == "cuda" else "none", say
+    )
+    if resume(training):
         say(f"goes on at step {training.step}")
     elif given.start_from:
         training.start_from(given.start_from)
     training.run(given.minutes, given.steps, given.every, given.stop_after)
+    reader.close()
     if given.stop_after is None:
-        done = save_record(training, given.minutes, given.steps)
+        done = record(training, given.minutes, given.steps)
         for name, result in done["results"].items():
             said = ", ".join(f"{family} {each['accuracy']:.3f} ({each['n']})" for family, each in result.items())
             say(f"{name}: {said}")

@@ -60,7 +60,7 @@ def examine_statements(statements: list[PersonStatement], row_of: dict[int, int]
     known, place = number_of(), {name: at for at, name in enumerate(topics())}
     by_row: dict[int, list[PersonStatement]] = {}
     for said in statements:
-        if said.image in row_of and said.subject in known and said.object in known:
+        if said.image in row_of and said.subject in known and said.object in known and said.relation in place:
             by_row.setdefault(row_of[said.image], []).append(said)
     chunks = [(row, said[i : i + SHORT.questions]) for row, said in by_row.items() for i in range(0, len(said), SHORT.questions)]
     shape = (len(chunks), SHORT.questions)
@@ -89,15 +89,14 @@ def margins(learner: Learner, pixels: Callable[[Tensor], Tensor], exam: Examinat
         at = slice(start, start + BATCH)
         rows = exam.rows[at]
         asked = Asked(*(getattr(exam.asked, name)[at] for name in Asked.__dataclass_fields__))
-        ids, length = wording.words(asked, generator)
-        ids = torch.nn.functional.pad(ids, (0, 1))
+        worded = wording.words(asked, generator)
+        ids = torch.nn.functional.pad(worded.ids, (0, 1))
         with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
             seen = show(pixels(rows), None)
-            scores, _, _ = learner(
-                seen, ids, length, torch.full_like(length, words[YES]), SHORT, len(rows) if blind else 0
-            )
+            answer = torch.full_like(worded.length, words[YES])
+            scores = learner(seen, ids, worded.length, answer, SHORT, len(rows) if blind else 0).answer
         found.append(scores[..., words[YES]] - scores[..., words[NO]])
-    return torch.cat(found)
+    return torch.cat(found) if found else torch.zeros(exam.asked.topic.shape, device=device)
 
 
 def by_family(exam: Examination, margin: Tensor) -> dict[str, dict[str, float]]:

@@ -10,11 +10,13 @@ from typing import Any
 import torch
 
 from recap.photo.training.dense import DenseHeads
+from recap.photo.training.look import LookHead
 from recap.photo.training.vocabulary import BEFORE, BOS, PAD, vocabulary
 
 Tensor = torch.Tensor
 BRANCHES = 325
 """places for questions behind a photograph: with the three words before it, a multiple of eight in all"""
+COMPILED = ("none", "decoder", "all")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,19 @@ class Layout:
 SHORT, MEDIUM, LONG = Layout(18, 18), Layout(12, 26), Layout(4, 74)
 
 
+@dataclass(frozen=True)
+class Heard:
+    """What a forward gives."""
+
+    answer: Tensor
+    """(n, questions, words): scores for the answer"""
+    after: Tensor
+    """(n, questions, words): scores for what follows it"""
+    dense: tuple[Tensor, Tensor]
+    look: Tensor
+    """(n, questions, width, …): what the look head tells at every token"""
+
+
 class Learner(torch.nn.Module):
     """The model to be kept, and heads that are thrown away."""
 
@@ -36,40 +51,41 @@ class Learner(torch.nn.Module):
         super().__init__()
         self.model = model
         self.places: int = model.config.image_seq_length
-        self.dense = DenseHeads(model.config.text_config.hidden_size)
+        width = model.config.text_config.hidden_size
+        self.dense, self.look = DenseHeads(width), LookHead(width)
+        self.middle: int = (model.config.text_config.num_hidden_layers + 1) // 2
+        """so many layers up, the look head reads"""
         self.start: Tensor
         self.register_buffer("start", torch.tensor([vocabulary()[word] for word in (BOS, *BEFORE)]), persistent=False)
         self.before = len(self.start)
         self.length = self.before + self.places + BRANCHES
         self._layouts: dict[Any, tuple[Tensor, Tensor]] = {}
-        self.plain()
+        self.compile_parts("none")
 
-    def plain(self) -> None:
-        """Nothing compiled."""
-        self.compiled = False
-        self.see: Any = self._see
-        self.think: Any = self._think
-
-    def compile(self) -> None:  # type: ignore[override]
-        """Fuse the small operations of the tower and of the decoder; shapes are always the same."""
-        self.compiled = True
-        self.see = torch.compile(self._see, dynamic=False)
-        self.think = torch.compile(self._think, dynamic=False)
+    def compile_parts(self, which: str) -> None:
+        """Fuse the small operations of the decoder's layers, which are alike and compiled once; or also of the tower."""
+        self.compiled = which != "none"
+        self.see: Any = torch.compile(self._see, dynamic=False) if which == "all" else self._see
+        self.layer: Any = torch.compile(_layer, dynamic=False) if self.compiled else _layer
 
     def _see(self, pixels: Tensor) -> Tensor:
         inner = self.model.model
         return inner.multi_modal_projector(inner.vision_tower(pixel_values=pixels).last_hidden_state)
 
-    def _think(self, hidden: Tensor, mask: Tensor, place: Tensor) -> Tensor:
+    def think(self, hidden: Tensor, mask: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
+        """The decoder's last hidden states, and those half-way up."""
         decoder = self.model.model.language_model
-        return decoder(
-            inputs_embeds=hidden, attention_mask=mask, position_ids=place, use_cache=False
-        ).last_hidden_state
+        cos, sin = decoder.rotary_emb(hidden, position_ids=place)
+        half = hidden
+        for number, layer in enumerate(decoder.layers, 1):
+            hidden = self.layer(layer, hidden, mask, cos, sin)
+            half = hidden if number == self.middle else half
+        return decoder.norm(hidden), half
 
     def forward(
         self, pixels: Tensor, ids: Tensor, length: Tensor, answer: Tensor, layout: Layout, blind: int = 0
-    ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
-        """Scores for the answer and for what follows it, and the dense heads'. The first `blind` rows see no picture.
+    ) -> Heard:
+        """Scores for the answer and for what follows it, and the other heads'. The first `blind` rows see no picture.
 
         `ids` is (n, questions, width), `length` the tokens before the answer, `answer` the token that is put there.
         """
@@ -81,12 +97,14 @@ class Learner(torch.nn.Module):
         words = embed(torch.cat([self.start.expand(n, -1), filled], 1))
         hidden = torch.cat([words[:, : self.before], tokens.to(words.dtype), words[:, self.before :]], 1)
         mask, place = self._layout(layout, n, blind, pixels.device)
-        found = self.think(hidden, mask, place)
-        out = found[:, self.before + self.places :][:, : questions * width].reshape(n, questions, width, -1)
+        last, half = (
+            x[:, self.before + self.places :][:, : questions * width].unflatten(1, (questions, width))
+            for x in self.think(hidden, mask, place)
+        )
         at = torch.stack([length - 1, length], -1)
-        read = out.gather(2, at[..., None].expand(-1, -1, -1, out.shape[-1]))
+        read = last.gather(2, at[..., None].expand(-1, -1, -1, last.shape[-1]))
         scores = self.model.lm_head(read).float()
-        return scores[:, :, 0], scores[:, :, 1], self.dense(tokens)
+        return Heard(scores[:, :, 0], scores[:, :, 1], self.dense(tokens), self.look(half))
 
     def _layout(self, layout: Layout, n: int, blind: int, device: Any) -> tuple[Tensor, Tensor]:
         """Mask and positions: a question sees the start, the picture unless its row is blind, and itself so far."""
@@ -109,3 +127,7 @@ class Learner(torch.nn.Module):
             mask = torch.zeros(seen.shape, dtype=kind, device=device).masked_fill_(~seen, torch.finfo(kind).min)
             self._layouts[key] = (mask[:, None], place)
         return self._layouts[key]
+
+
+def _layer(layer: Any, hidden: Tensor, mask: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    return layer(hidden, attention_mask=mask, position_embeddings=(cos, sin))

@@ -170,13 +170,13 @@ class QuestionSampler:
         """Relations of pairs. `share` (the teacher's relations) is how often each is asked."""
         n = len(table.area)
         first, second, ok = self.pairs(table, count * tries)
-        which = torch.multinomial(share, n * count * tries, replacement=True, generator=self.generator)
-        which = which.view(n, -1)
+        which = torch.multinomial(share, max(1, n * count * tries), replacement=True, generator=self.generator)
+        which = which[: n * count * tries].view(n, count * tries)
         a, b = (table.box.gather(1, each[..., None].expand(-1, -1, 4)) for each in (first, second))
         said = self.teacher(
             self.teacher_index[which].flatten(), torch.stack([first, second], -1).flatten(0, 1),
             torch.stack([a, b], 2).flatten(0, 1),
-        ).view(n, -1)  # fmt: skip
+        ).view(n, count * tries)  # fmt: skip
         yes = torch.sigmoid(said).clamp(0.03, 0.97)
         for axis in (0, 1):
             way = clear_direction(a, b, axis, self.clarity.gap)
@@ -203,6 +203,18 @@ class QuestionSampler:
         )
 
 
+@dataclass(frozen=True)
+class Worded:
+    """Questions as tokens, padded at the end."""
+
+    ids: Tensor
+    """(n, questions, width)"""
+    length: Tensor
+    """(n, questions)"""
+    names: Tensor
+    """(n, questions, width): 1 where the subject's name ends, 2 where the object's, 0 elsewhere"""
+
+
 class Wording:
     """Puts questions into words."""
 
@@ -224,19 +236,23 @@ class Wording:
         other = (lot[1] * self.count[kind]).long()
         return self.first[kind] + torch.where(lot[0] < self.others, other, torch.zeros_like(other))
 
-    def words(self, asked: Asked, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Token ids (n, questions, width), padded at the end, and how many tokens each question has."""
+    def words(self, asked: Asked, generator: torch.Generator) -> Worded:
+        """The questions as token ids."""
         n, questions = asked.topic.shape
         way = torch.multinomial(self.chosen[asked.topic.flatten()], 1, generator=generator).view(n, questions)
         ids = self.ids[way]
         subject, obj = self.name(asked.subject, generator), self.name(asked.object, generator)
+        names = torch.zeros_like(ids)
         for side, row in ((0, subject), (1, obj)):
+            last = (self.name_ids[row] != self.pad).sum(-1, keepdim=True)
             for word in range(NAME):
-                ids = torch.where(ids == -(1 + side * NAME + word), self.name_ids[row, word][..., None], ids)
+                gap = ids == -(1 + side * NAME + word)
+                names = torch.where(gap & (last == word + 1), side + 1, names)
+                ids = torch.where(gap, self.name_ids[row, word][..., None], ids)
         ids = torch.where(ids == -5, self.article[subject][..., None], ids)
         empty = ids == self.pad
         order = torch.sort(empty.to(torch.uint8), dim=-1, stable=True).indices
-        return ids.gather(2, order), (~empty).sum(-1)
+        return Worded(ids.gather(2, order), (~empty).sum(-1), names.gather(2, order))
 
 
 def mirrored_topics(device: torch.device) -> Tensor:
