@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 
 from recap.errors import RecapError
 from recap.photo.training.annotations import (
@@ -62,7 +61,9 @@ PLAN = Plan(layers=2, width=64, inner=64, batch=4, blind=1, teacher_steps=1, hel
 
 def start(statements, out: Path, there=IDS) -> Training:
     photos = Photographs(IDS, "cpu")
-    pixels = torch.randint(256, (len(IDS), 3, SIDE, SIDE), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    pixels = torch.randint(
+        256, (len(IDS), 3, SIDE, SIDE), dtype=torch.uint8, generator=torch.Generator().manual_seed(0)
+    )
     rows = [row for row, image in enumerate(IDS) if image in there]
     photos.put(rows, pixels[rows])
     lessons = Lessons(PLAN, photos, BOXES, statements, torch.Generator().manual_seed(0), lambda _: None)
@@ -84,11 +85,14 @@ def test_training_never_draws_a_picture_that_is_left_out(statements, tmp_path: P
 
 def test_pictures_that_come_later_join_and_none_that_is_left_out(statements, tmp_path: Path):
     lessons = start(statements, tmp_path, there=(8, 10)).lessons
-    assert lessons.rows.tolist() == [3] and not len(lessons.people_rows) and not len(lessons.exams["held-out"].rows)
+    assert lessons.rows.tolist() == [3]
+    assert not len(lessons.people_rows)
+    assert not len(lessons.exams["held-out"].rows)
     assert not lessons.admit()
     lessons.photos.put([*range(len(IDS))], torch.zeros(len(IDS), 3, SIDE, SIDE, dtype=torch.uint8))
     assert lessons.admit()
-    assert lessons.rows.tolist() == [0, 3] and lessons.people_rows.tolist() == [0]
+    assert lessons.rows.tolist() == [0, 3]
+    assert lessons.people_rows.tolist() == [0]
     assert lessons.exams["held-out"].rows.tolist() == [4, 5]
 
 
@@ -102,7 +106,8 @@ def test_an_interrupted_training_gives_the_same_weights(statements, tmp_path: Pa
     half.step = 12
     half.run(None, 16, most=2)
     again = start(statements, tmp_path / "half")
-    assert resume(again) and again.step == 14
+    assert resume(again)
+    assert again.step == 14
     again.run(None, 16)
     kept, other = whole.learner.state_dict(), again.learner.state_dict()
     assert all(torch.equal(kept[name], other[name]) for name in kept)

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
-
-torch = pytest.importorskip("torch")
 
 import recap.photo.tower  # noqa: F401
 from recap.models.contract import Request
@@ -72,23 +71,32 @@ def test_answers_follow_from_the_boxes():
         else:  # a thing that is not there
             assert yes == 0
     halves = sampler().halves(table, 100)
-    for place, kind, yes in zip(halves.topic[0].tolist(), halves.subject[0].tolist(), halves.yes[0].tolist(), strict=True):
+    for place, kind, yes in zip(
+        halves.topic[0].tolist(), halves.subject[0].tolist(), halves.yes[0].tolist(), strict=True
+    ):
         true = {"left_half": CAT, "right_half": DOG, "top_half": DOG, "bottom_half": CAT}[topics()[place]]
         assert yes == float(kind == true)
     asked = sampler().existence(table, 100)
-    assert all((kind in (CAT, DOG)) == bool(yes) for kind, yes in zip(asked.subject[0].tolist(), asked.yes[0].tolist(), strict=True))
+    assert all(
+        (kind in (CAT, DOG)) == bool(yes)
+        for kind, yes in zip(asked.subject[0].tolist(), asked.yes[0].tolist(), strict=True)
+    )
     assert 0.3 < asked.yes.mean() < 0.7
 
 
 def test_two_things_of_a_kind_are_not_the_thing():
     table = scene((CAT, [0.0, 0.0, 0.3, 0.3]), (CAT, [0.6, 0.6, 0.9, 0.9]), (DOG, [0.4, 0.4, 0.6, 0.6]))
-    assert table.present[0, CAT] and not table.single[0, CAT] and table.single[0, DOG]
-    assert table.absent[0, BED] and not table.absent[0, CAT]
+    assert table.present[0, CAT]
+    assert not table.single[0, CAT]
+    assert table.single[0, DOG]
+    assert table.absent[0, BED]
+    assert not table.absent[0, CAT]
 
 
 def test_a_direction_is_clear_only_when_boxes_hardly_overlap():
     a, near, far = (torch.tensor(each) for each in ([0.1, 0.1, 0.4, 0.4], [0.2, 0.1, 0.5, 0.4], [0.6, 0.1, 0.9, 0.4]))
-    assert clear_direction(a, far, 0, 0.1) == -1 and clear_direction(far, a, 0, 0.1) == 1
+    assert clear_direction(a, far, 0, 0.1) == -1
+    assert clear_direction(far, a, 0, 0.1) == 1
     assert clear_direction(a, near, 0, 0.1) == 0
     assert clear_direction(a, far, 1, 0.1) == 0
 
@@ -98,7 +106,8 @@ def test_boxes_move_with_the_pixels():
     pixels[:, :, 128:179, 77:115] = 255
     boxes = torch.tensor([[[77 / 256, 0.5, 115 / 256, 179 / 256]]]).expand(16, 1, 4)
     frames = draw_frames(16, 0.6, 1.0, torch.Generator().manual_seed(1), CPU)
-    assert frames.mirrored.any() and not frames.mirrored.all()
+    assert frames.mirrored.any()
+    assert not frames.mirrored.all()
     shown, (cut, seen) = show(pixels, frames), frame_boxes(boxes, frames)
     for image, box, share in zip(shown, cut[:, 0], seen[:, 0], strict=True):
         if share > 0.99:
@@ -118,7 +127,9 @@ def test_a_mirror_image_swaps_left_and_right_and_nothing_else():
 
 def test_questions_are_worded_as_the_package_words_them():
     wording = Wording(templates({"plain": 1.0}, SHORT.width - 1), CPU, others=0.0)
-    drawn = sampler().relations(scene((CAT, [0, 0, 0.3, 0.3]), (number_of()["hair drier"], [0.5, 0.5, 0.9, 0.9])), 20, torch.ones(5))
+    drawn = sampler().relations(
+        scene((CAT, [0, 0, 0.3, 0.3]), (number_of()["hair drier"], [0.5, 0.5, 0.9, 0.9])), 20, torch.ones(5)
+    )
     worded = wording.words(drawn, torch.Generator().manual_seed(0))
     ids, length = worded.ids, worded.length
     names = [*things()]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 WIDTH, DEPTH = 1.1, 1.2
@@ -46,7 +46,9 @@ class SameConv(nn.Conv2d):
 class ConvNorm(nn.Module):
     """Convolution, batch normalisation and, where wished, ReLU6."""
 
-    def __init__(self, into: int, out: int, kernel: int = 1, stride: int = 1, groups: int = 1, act: bool = True) -> None:
+    def __init__(
+        self, into: int, out: int, kernel: int = 1, stride: int = 1, groups: int = 1, act: bool = True
+    ) -> None:
         super().__init__()
         self.conv = SameConv(into, out, kernel, stride, groups=groups, bias=False)
         self.norm = nn.BatchNorm2d(out, EPSILON, MOMENTUM)

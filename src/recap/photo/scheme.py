@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from PIL.Image import Image
@@ -18,10 +19,8 @@ PICTURE = "A photograph"
 
 def checkpoint_folder(name: str) -> Path:
     """The folder of a checkpoint. Its tower is made known to transformers, where that is installed."""
-    try:
+    with suppress(ImportError):  # without the parts for local models; whoever loads the checkpoint says so
         import recap.photo.tower  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    except ImportError:  # without the parts for local models; whoever loads the checkpoint says so
-        pass
     return folder_of(name)
 
 
@@ -29,7 +28,7 @@ def _no_picture(name: str) -> RecapError:
     return RecapError(f'"{name}" is not a picture: photo: names models; give a file for a photograph')
 
 
-def open_image(name: str, size: int | None = None) -> Image:
+def open_image(name: str, size: int | None = None) -> Image:  # noqa: ARG001
     """There are none."""
     raise _no_picture(name)
 

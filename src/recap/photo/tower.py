@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812
 import transformers as hf
 from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
@@ -53,8 +53,7 @@ class PhotoTower(hf.PreTrainedModel):
     config_class = PhotoTowerConfig
     main_input_name = "pixel_values"
     base_model_prefix = "photo_tower"
-    input_modalities = ("image",)
-    _no_split_modules = ["Block"]
+    input_modalities = "image"
     # Whatever a LLaVA asks for: the tower itself has no attention (DINOv2's layers take it).
     _supports_sdpa = True
     _supports_flash_attn = True
@@ -79,7 +78,8 @@ class PhotoTower(hf.PreTrainedModel):
         x = self.neck(maps).flatten(2).transpose(1, 2)
         x = F.layer_norm(x, x.shape[-1:]) + self.place
         x = torch.cat([x, coordinates(GRID, x).expand(len(x), -1, -1)], -1)
-        return BaseModelOutput(last_hidden_state=x, hidden_states=(x,))
+        found: Any = x  # transformers types these as a kind of tensor that nothing makes
+        return BaseModelOutput(last_hidden_state=found, hidden_states=(found,))
 
 
 def coordinates(side: int, like: Tensor) -> Tensor:
@@ -124,7 +124,9 @@ class ResNetMaps(nn.Module):
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """Three maps."""
-        means = pixels.new_tensor([103.939, 116.779, 123.68])[:, None, None]  # Caffe order and scale, as its weights expect
+        means = pixels.new_tensor([103.939, 116.779, 123.68])[
+            :, None, None
+        ]  # Caffe order and scale, as its weights expect
         shown = (pixels * 128 + 127).flip(1) - means
         return tuple(self.network(shown, output_hidden_states=True).hidden_states[-3:])
 

@@ -20,6 +20,9 @@ from recap.photo.training.plan import Plan, biased
 from recap.photo.training.record import record, resume
 from recap.photo.training.train import Training
 
+FIRST = 16_384
+"""so many photographs of a folder that is still filling are decoded before the first step"""
+
 parser = argparse.ArgumentParser(prog="python -m recap.photo.training", description=__doc__)
 parser.add_argument("--photos", type=Path, required=True, help="folder of COCO photographs, named by their number")
 parser.add_argument("--boxes", type=Path, required=True, help="coco2017_boxes.npz")
@@ -48,7 +51,7 @@ def plan_of(given: argparse.Namespace) -> Plan:
     """The plan with what was changed."""
     plan = Plan(backbone=given.backbone, seed=given.seed)
     plan = biased(plan) if given.yes_bias else plan
-    kinds = {field.name: type(getattr(plan, field.name)) for field in fields(plan)}
+    kinds: dict[str, type] = {field.name: type(getattr(plan, field.name)) for field in fields(plan)}
     changes = dict(item.split("=", 1) for item in given.set)
     return replace(plan, **{name: kinds[name](value) for name, value in changes.items()})
 
@@ -81,7 +84,10 @@ def main() -> None:
     ids = _places(given, boxes, statements)
     photos = Photographs(ids, device)
     reader = PhotoReader(given.photos, photos, given.workers, say)
-    reader.read() if given.grow else reader.read_all()
+    if given.grow:
+        reader.read(FIRST)
+    else:
+        reader.read_all()
     say(f"{photos.there.sum():,} photographs decoded")
     if given.grow:
         reader.follow(given.grow)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from recap.arrays import Floats, Ints
+from recap.arrays import Ints
 from recap.claims import default_graph, default_lexicon, parse
 from recap.errors import RecapError
 from recap.photo.things import number_of
@@ -31,7 +31,7 @@ class Boxes:
     """(n,) COCO image ids"""
     kind: Ints
     """(n, most) class, NOTHING where there is no box"""
-    corners: Floats
+    corners: np.ndarray
     """(n, most, 4): left, top, right, bottom, as shares of the picture"""
 
     def __len__(self) -> int:

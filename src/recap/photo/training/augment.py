@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812
 
 Tensor = torch.Tensor
 
@@ -30,7 +30,9 @@ def whole(n: int, device: torch.device) -> Frames:
     return Frames(flat, flat + 1, torch.zeros(n, dtype=torch.bool, device=device))
 
 
-def draw_frames(n: int, smallest: Tensor | float, share: float, generator: torch.Generator, device: torch.device) -> Frames:
+def draw_frames(
+    n: int, smallest: Tensor | float, share: float, generator: torch.Generator, device: torch.device
+) -> Frames:
     """Half of all mirrored, `share` of them with another frame: from `smallest` of a side to a little more than all."""
 
     def chance(*shape: int) -> Tensor:

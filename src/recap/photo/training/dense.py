@@ -8,7 +8,7 @@ It says far more about a photograph than yes and no. Its heads read what the dec
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812
 
 from recap.photo.things import things
 from recap.photo.tower import GRID
@@ -37,7 +37,7 @@ class DenseHeads(torch.nn.Module):
 @torch.no_grad()
 def dense_targets(kind: Tensor, corners: Tensor, seen: Tensor) -> tuple[Tensor, Tensor]:
     """Cover (0 or 1) and centre (a bell around it, 1 at its place), both (n, places, KINDS)."""
-    n, most = kind.shape
+    n = len(kind)
     used = (kind != NOTHING) & (seen > 0.25)
     axis = (torch.arange(GRID, device=kind.device) + 0.5) / GRID
     half = 0.5 / GRID

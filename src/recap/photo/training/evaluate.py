@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from recap.models.llava import NO, YES
 from recap.photo.things import number_of
 from recap.photo.training.annotations import PersonStatement
 from recap.photo.training.augment import show
 from recap.photo.training.learner import SHORT, Learner
 from recap.photo.training.questions import Asked, QuestionSampler, ThingTable, Wording, join, thing_table
-from recap.photo.training.vocabulary import NO, YES, templates, topics, vocabulary
+from recap.photo.training.vocabulary import templates, topics, vocabulary
 
 Tensor = torch.Tensor
 BATCH = 128
@@ -62,7 +63,11 @@ def examine_statements(statements: list[PersonStatement], row_of: dict[int, int]
     for said in statements:
         if said.image in row_of and said.subject in known and said.object in known and said.relation in place:
             by_row.setdefault(row_of[said.image], []).append(said)
-    chunks = [(row, said[i : i + SHORT.questions]) for row, said in by_row.items() for i in range(0, len(said), SHORT.questions)]
+    chunks = [
+        (row, said[i : i + SHORT.questions])
+        for row, said in by_row.items()
+        for i in range(0, len(said), SHORT.questions)
+    ]
     shape = (len(chunks), SHORT.questions)
     numbers = np.zeros((4, *shape), np.int64)
     valid = np.zeros(shape, bool)

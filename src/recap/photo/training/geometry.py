@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812
 
 from recap.photo.things import number_of, things
 from recap.photo.training.annotations import Boxes, PersonStatement
@@ -27,10 +27,10 @@ MIRRORED = {"left_of": "right_of", "right_of": "left_of"}
 
 def pair_features(a: Tensor, b: Tensor) -> Tensor:
     """(…, 21): what a relation may depend on, from the corners of two boxes (…, 4)."""
-    ax, ay, bx, by = (a[..., 0] + a[..., 2]) / 2, (a[..., 1] + a[..., 3]) / 2, (b[..., 0] + b[..., 2]) / 2, (b[..., 1] + b[..., 3]) / 2  # fmt: skip
+    (ax, ay), (bx, by) = (((each[..., :2] + each[..., 2:]) / 2).unbind(-1) for each in (a, b))
     aw, ah, bw, bh = a[..., 2] - a[..., 0], a[..., 3] - a[..., 1], b[..., 2] - b[..., 0], b[..., 3] - b[..., 1]
-    ix = (torch.minimum(a[..., 2], b[..., 2]) - torch.maximum(a[..., 0], b[..., 0]))
-    iy = (torch.minimum(a[..., 3], b[..., 3]) - torch.maximum(a[..., 1], b[..., 1]))
+    ix = torch.minimum(a[..., 2], b[..., 2]) - torch.maximum(a[..., 0], b[..., 0])
+    iy = torch.minimum(a[..., 3], b[..., 3]) - torch.maximum(a[..., 1], b[..., 1])
     inter, area_a, area_b = ix.clamp(min=0) * iy.clamp(min=0), (aw * ah).clamp(min=1e-5), (bw * bh).clamp(min=1e-5)
     return torch.stack(
         [
@@ -67,7 +67,9 @@ class Examples:
     label: Tensor
 
 
-def with_boxes(statements: list[PersonStatement], boxes: Boxes, relations: dict[str, int]) -> tuple[Examples, np.ndarray]:
+def with_boxes(
+    statements: list[PersonStatement], boxes: Boxes, relations: dict[str, int]
+) -> tuple[Examples, np.ndarray]:
     """The statements both of whose things have a box (the largest of its kind), and which these are."""
     row_of = {int(image): row for row, image in enumerate(boxes.ids)}
     known = number_of()
@@ -81,12 +83,16 @@ def with_boxes(statements: list[PersonStatement], boxes: Boxes, relations: dict[
         at_a, at_b = np.flatnonzero(boxes.kind[row] == a), np.flatnonzero(boxes.kind[row] == b)
         if a == b or not len(at_a) or not len(at_b):
             continue
-        kept.append((relations[said.relation], a, b, boxes.corners[row, at_a[0]], boxes.corners[row, at_b[0]], said.label))
+        kept.append(
+            (relations[said.relation], a, b, boxes.corners[row, at_a[0]], boxes.corners[row, at_b[0]], said.label)
+        )
         which.append(place)
     relation = torch.tensor([each[0] for each in kept], dtype=torch.long)
     kinds = torch.tensor([each[1:3] for each in kept], dtype=torch.long).view(-1, 2)
     corners = torch.from_numpy(np.array([[each[3], each[4]] for each in kept], np.float32)).view(-1, 2, 4)
-    return Examples(relation, kinds, corners, torch.tensor([float(each[5]) for each in kept])), np.array(which, np.int64)
+    return Examples(relation, kinds, corners, torch.tensor([float(each[5]) for each in kept])), np.array(
+        which, np.int64
+    )
 
 
 class Teacher(torch.nn.Module):

@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
+from recap.models.llava import BEFORE, BOS, PAD
 from recap.photo.training.dense import DenseHeads
 from recap.photo.training.look import LookHead
-from recap.photo.training.vocabulary import BEFORE, BOS, PAD, vocabulary
+from recap.photo.training.vocabulary import vocabulary
 
 Tensor = torch.Tensor
 BRANCHES = 325
@@ -63,7 +64,7 @@ class Learner(torch.nn.Module):
         self.compile_parts("none")
 
     def compile_parts(self, which: str) -> None:
-        """Fuse the small operations of the decoder's layers, which are alike and compiled once; or also of the tower."""
+        """Fuse the small operations of the decoder's layers (alike, so compiled once), or also of the tower."""
         self.compiled = which != "none"
         self.see: Any = torch.compile(self._see, dynamic=False) if which == "all" else self._see
         self.layer: Any = torch.compile(_layer, dynamic=False) if self.compiled else _layer

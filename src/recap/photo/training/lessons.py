@@ -90,7 +90,12 @@ class Lessons:
         row_of = {int(image): row for row, image in enumerate(self.photos.ids) if there[row]}
         self._take_statements(row_of)
         sampler = QuestionSampler(
-            self.teacher, self.known, self.together, self.frequency, torch.Generator(self.device).manual_seed(1), MEASURING
+            self.teacher,
+            self.known,
+            self.together,
+            self.frequency,
+            torch.Generator(self.device).manual_seed(1),
+            MEASURING,
         )
         kept = rows(there & self.may_measure)[: self.plan.held_out]
         self.exams: dict[str, Examination] = {
@@ -112,7 +117,9 @@ class Lessons:
             if said.image in row_of and said.relation in place:
                 told = (place[said.relation], kinds[said.subject], kinds[said.object], int(said.label), 1)
                 by_row.setdefault(row_of[said.image], []).append(told)
-        packed = [(row, said[i : i + STATEMENTS]) for row, said in by_row.items() for i in range(0, len(said), STATEMENTS)]
+        packed = [
+            (row, said[i : i + STATEMENTS]) for row, said in by_row.items() for i in range(0, len(said), STATEMENTS)
+        ]
         table = np.zeros((max(1, len(packed)), STATEMENTS, 5), np.int64)
         for at, (_, said) in enumerate(packed):
             table[at, : len(said)] = said

@@ -9,7 +9,7 @@ head reads the decoder half-way up, so that the layers above can compare what wa
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812
 
 from recap.photo.training.questions import Asked, ThingTable
 
@@ -37,7 +37,7 @@ def look_loss(found: Tensor, names: Tensor, asked: Asked, table: ThingTable, bli
     `found` is (n, questions, width, …), `names` says whose name ends at a token (1: subject, 2: object, 0: neither).
     The first `blind` pictures are not shown.
     """
-    n, questions, _ = names.shape
+    questions = names.shape[1]
     kinds = torch.stack([asked.subject, asked.object], -1).flatten(1)
     side = (names - 1).clamp(min=0)
 

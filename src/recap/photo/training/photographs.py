@@ -46,7 +46,9 @@ def find_photographs(folder: Path) -> dict[int, Path]:
     """The pictures of a folder by id: a file's name, without its ending, is COCO's number."""
     if not folder.is_dir():
         raise RecapError(f"{folder}: there is no such folder of photographs")
-    found = {int(path.stem): path for path in folder.iterdir() if path.suffix.lower() == ".jpg" and path.stem.isdecimal()}
+    found = {
+        int(path.stem): path for path in folder.iterdir() if path.suffix.lower() == ".jpg" and path.stem.isdecimal()
+    }
     if not found:
         raise RecapError(f"{folder}: no photographs here that are named by their COCO number, such as 000000000009.jpg")
     return dict(sorted(found.items()))
@@ -76,17 +78,21 @@ class PhotoReader:
         _Work.held = self._held
         self._pool: Any = multiprocessing.get_context("fork").Pool(workers) if workers > 1 else None
         self.failed: dict[int, Path] = {}
+        """what could not be read the last time"""
         self._stop = threading.Event()
 
-    def read(self) -> int:
-        """Decode whatever is in the folder and has no place yet; how many came. Unreadable files are in `failed`."""
+    def read(self, most: int | None = None) -> int:
+        """Decode what is in the folder and has not come yet (at most so much), and say how many came."""
         paths = find_photographs(self.folder)
         there = self.photos.there
         new = [(image, path) for image, path in paths.items() if image in self.row_of and not there[self.row_of[image]]]
+        new = new[:most]
         chunks = [new[i : i + CHUNK] for i in range(0, len(new), CHUNK)]
         self.failed = {}
         for start in range(0, len(chunks), self._slots):
-            work = [(slot, [path for _, path in chunk]) for slot, chunk in enumerate(chunks[start : start + self._slots])]
+            work = [
+                (slot, [path for _, path in chunk]) for slot, chunk in enumerate(chunks[start : start + self._slots])
+            ]
             done: Iterable[tuple[int, list[bool]]] = (
                 self._pool.imap_unordered(_decode, work) if self._pool else map(_decode, work)
             )

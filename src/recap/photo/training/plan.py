@@ -58,8 +58,8 @@ class Plan:
 
 
 def biased(plan: Plan) -> Plan:
-    """The plan of a short continuation in which almost every answer is yes."""
+    """The plan of a short continuation in which almost every answer is yes, without the aids: their heads are gone."""
     return replace(
         plan, no_share=0.01, rate=1e-4, backbone_rate=2e-5, warmup=20, lessons=0.0, statements_from=0.0, last_part=0.0,
-        look=plan.look / 10,
+        dense=0.0, look=0.0,
     )  # fmt: skip

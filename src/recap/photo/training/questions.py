@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import torch
 
+from recap.models.llava import PAD
 from recap.photo.things import things
 from recap.photo.training.annotations import NOTHING
 from recap.photo.training.geometry import MIRRORED, Teacher, clear_direction
-from recap.photo.training.vocabulary import NAME, PAD, Templates, names, relations, topics, vocabulary
+from recap.photo.training.vocabulary import NAME, Templates, names, relations, topics, vocabulary
 
 Tensor = torch.Tensor
 DIRECTIONS = {"left_of": (0, -1), "right_of": (0, 1), "above": (1, -1), "below": (1, 1)}
@@ -132,7 +133,7 @@ class QuestionSampler:
         return drawn, any_[:, None].expand(-1, count)
 
     def absentees(self, table: ThingTable) -> Tensor:
-        """(n, KINDS): how much each absent thing is worth asking for: half by lot, half as it goes with what is there."""
+        """(n, KINDS): how much each absent thing is worth asking for: by lot, and as it goes with what is there."""
         likely = table.present.float() @ self.together
         likely = likely / likely.sum(-1, keepdim=True).clamp(min=1e-6)
         lot = self.weight * 0 + 1 / KINDS
@@ -198,9 +199,7 @@ class QuestionSampler:
         side = lot < absent / 2
         first = torch.where(swap, torch.where(side, gone, there), first)
         second = torch.where(swap, torch.where(side, there, gone), second)
-        return Asked(
-            self.asked_topics[which], first, second, torch.where(swap, torch.zeros_like(yes), yes), ok | swap
-        )
+        return Asked(self.asked_topics[which], first, second, torch.where(swap, torch.zeros_like(yes), yes), ok | swap)
 
 
 @dataclass(frozen=True)

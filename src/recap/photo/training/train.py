@@ -8,11 +8,11 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812
 
+from recap.models.llava import EOS, NO, YES
 from recap.photo.training.augment import draw_frames, frame_boxes, show
 from recap.photo.training.checkpoint import build, read_weights, write_checkpoint
 from recap.photo.training.dense import dense_loss, dense_targets
@@ -22,7 +22,7 @@ from recap.photo.training.lessons import Lessons
 from recap.photo.training.look import look_loss
 from recap.photo.training.plan import Plan
 from recap.photo.training.questions import Asked, ThingTable, Wording, join, thing_table
-from recap.photo.training.vocabulary import EOS, NO, YES, templates, vocabulary
+from recap.photo.training.vocabulary import templates, vocabulary
 
 Tensor = torch.Tensor
 EVERY, WARM = 50, 10
@@ -46,7 +46,7 @@ class Training:
         )
         if self.device.type == "cuda":
             for each in (self.learner, self.average):
-                each.to(memory_format=torch.channels_last)
+                each.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
         self.average.load_state_dict(self.learner.state_dict())
         self.average.eval()
         self.learner.compile_parts(compiled)
@@ -109,7 +109,10 @@ class Training:
         # What could not be asked, for want of two clear things, becomes a question of existence.
         spare = sampler.existence(table, layout.questions)
         return Asked(
-            *(torch.where(asked.valid, getattr(asked, name), getattr(spare, name)) for name in Asked.__dataclass_fields__)
+            *(
+                torch.where(asked.valid, getattr(asked, name), getattr(spare, name))
+                for name in Asked.__dataclass_fields__
+            )
         )
 
     def train_step(self, progress: float) -> Tensor:
@@ -168,7 +171,7 @@ class Training:
             pairs = zip(self.average.state_dict().values(), self.learner.state_dict().values(), strict=True)
             self._followed = [*map(list, zip(*((a, b) for a, b in pairs if a.is_floating_point()), strict=True))]
         keep = min(self.plan.average, (self.step + 1) / (self.step + 20))
-        torch._foreach_lerp_(self._followed[0], self._followed[1], 1 - keep)  # pyright: ignore[reportPrivateUsage]
+        torch._foreach_lerp_(self._followed[0], self._followed[1], 1 - keep)  # pyright: ignore[reportPrivateUsage, reportPrivateImportUsage]
 
     # The whole course.
 
@@ -239,7 +242,9 @@ class Training:
         for name, result in found.items():
             self.say(f"  {name}: " + ", ".join(f"{family} {each['accuracy']:.3f}" for family, each in result.items()))
         dev = found.get("VSR dev", {}).get("inside the graph", {}).get("accuracy", 0.0)
-        entry = {f"{name} / {family}": each["accuracy"] for name, result in found.items() for family, each in result.items()}
+        entry = {
+            f"{name} / {family}": each["accuracy"] for name, result in found.items() for family, each in result.items()
+        }
         self.curve.append({"step": self.step, "progress": progress, **entry})
         # Early stopping: what is kept is the best on VSR dev, of the last part of the training.
         if self.plan.no_share == 1 and progress >= self.plan.last_part and dev >= self.best["accuracy"]:

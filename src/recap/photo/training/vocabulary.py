@@ -6,7 +6,6 @@ closed up when the question is put together.
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,22 +17,15 @@ import numpy as np
 
 from recap.arrays import Ints
 from recap.claims import default_lexicon
+from recap.models.llava import AFTER, BEFORE, BOS, EOS, NO, PAD, YES, words_of
 from recap.photo.things import things
 from recap.probes import asked_by, question, ways
 
-PAD, BOS, EOS, UNKNOWN, IMAGE = "<pad>", "<s>", "</s>", "<unk>", "<image>"
-YES, NO = "yes", "no"
-BEFORE, AFTER = ("user", ":"), ("assistant", ":")
-"""the chat template's words around a question, as the tokenizer sees them"""
+UNKNOWN, IMAGE = "<unk>", "<image>"
 SUBJECT, OBJECT, ARTICLE = "subjectgap", "objectgap", "articlegap"
 GAPS = {ARTICLE: (-5,), SUBJECT: (-1, -2), OBJECT: (-3, -4)}
 NAME = 2
 """the most words in a name"""
-
-
-def words_of(text: str) -> list[str]:
-    """How the tokenizer cuts a text: words and marks, in lower case."""
-    return re.findall(r"\w+|[^\w\s]+", text.lower())
 
 
 @cache
@@ -122,7 +114,7 @@ def names() -> Names:
 
 @dataclass(frozen=True)
 class Templates:
-    """Wordings of some groups as arrays, one row each, padded at the end: question, then the words before the answer."""
+    """Wordings of some groups as arrays, one row each, padded at the end: question, and the words before the answer."""
 
     topic: Ints
     ids: Ints
@@ -133,7 +125,7 @@ class Templates:
 
 def templates(groups: dict[str, float], width: int) -> Templates:
     """The wordings of the given groups that fit, each topic's weights summing to 1."""
-    known = vocabulary() | {}
+    known = vocabulary()
     rows: list[tuple[int, str, list[int]]] = []
     for topic, group, text in sentences():
         if group in groups:
