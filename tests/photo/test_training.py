@@ -9,7 +9,6 @@ import pytest
 import torch
 from PIL import Image
 
-import recap.photo.tower  # noqa: F401
 from recap.models.contract import Request
 from recap.models.local import LocalModel
 from recap.photo.things import number_of, things, unknown_things

@@ -21,6 +21,7 @@ from recap.models.contract import ANSWERS, Identity, Request
 from recap.models.processor import MOST_PIXELS, load_processor
 from recap.models.prompt import Prompted, Prompter
 from recap.models.scoring import Scorer
+from recap.schemes import register_parts
 
 ANSWER_MODES = ("continuation", "spellings")
 DTYPES = ("float32", "float16", "bfloat16")
@@ -98,6 +99,9 @@ class LocalModel:
         _check_dtype(dtype)
         answer_mode(answers)
         shown = called or display_name(name)
+        folder = checkpoint_folder(name, revision)
+        if folder is not None:
+            register_parts(folder)
         try:
             processor = load_processor(name, revision)
             model: Any = load_weights(name, shown, dtype, attention or "sdpa", revision).to(place)
@@ -108,7 +112,7 @@ class LocalModel:
             raise RecapError(f"{shown}: cannot load the model: {why[:240]}") from None
         if compiled:
             compile_layers(model, 2)
-        folder = checkpoint_folder(name, revision)
+        folder = checkpoint_folder(name, revision)  # a hub name has its files here only now
         return cls(
             model,
             processor,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from recap.errors import one_of
+from recap.errors import RecapError, one_of
 
 PREFIX = "photo:"
 MODELS = {
@@ -18,7 +18,10 @@ def checkpoint_folder(name: str) -> Path:
     """The folder of a bundled checkpoint, by its name: `photo:coco` or `photo:coco-biased`."""
     short = name.removeprefix(PREFIX)
     one_of(PREFIX + short, [PREFIX + each for each in MODELS], "a model for photographs")
-    return Path(str(resources.files("recap.photo").joinpath("checkpoints", short)))
+    folder = Path(str(resources.files("recap.photo").joinpath("checkpoints", short)))
+    if not (folder / "config.json").is_file():
+        raise RecapError(f"{PREFIX}{short}: this installation has no such checkpoint; train one as docs/photo.md says")
+    return folder
 
 
 def policy_file(name: str) -> Path:

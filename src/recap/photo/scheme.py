@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
-
 from PIL.Image import Image
 
 from recap.claims import Statement
 from recap.datasets import Loaded
 from recap.errors import RecapError
-from recap.photo.bundled import checkpoint_folder as folder_of
-from recap.photo.bundled import policy_file
+from recap.photo.bundled import checkpoint_folder, policy_file
 from recap.photo.things import things, unknown_things
 
 PICTURE = "A photograph"
-
-
-def checkpoint_folder(name: str) -> Path:
-    """The folder of a checkpoint. Its tower is made known to transformers, where that is installed."""
-    with suppress(ImportError):  # without the parts for local models; whoever loads the checkpoint says so
-        import recap.photo.tower  # noqa: F401  # pyright: ignore[reportUnusedImport]
-    return folder_of(name)
 
 
 def _no_picture(name: str) -> RecapError:

@@ -9,13 +9,21 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from recap.photo.things import number_of, things
-from recap.photo.training.annotations import NOTHING, Boxes, PersonStatement, for_training, is_held_out, left_out
+from recap.photo.things import number_of
+from recap.photo.training.annotations import Boxes, PersonStatement, for_training, is_held_out, left_out
 from recap.photo.training.evaluate import Examination, examine_boxes, examine_statements
 from recap.photo.training.geometry import Teacher, with_boxes
 from recap.photo.training.photographs import Photographs
 from recap.photo.training.plan import RELATED, SHARES, STATEMENTS, Plan
-from recap.photo.training.questions import DIRECTIONS, MEASURING, Asked, QuestionSampler, mirrored_topics, thing_table
+from recap.photo.training.questions import (
+    DIRECTIONS,
+    MEASURING,
+    Asked,
+    QuestionSampler,
+    mirrored_topics,
+    thing_frequencies,
+    thing_table,
+)
 from recap.photo.training.vocabulary import topics
 
 Tensor = torch.Tensor
@@ -43,7 +51,8 @@ class Lessons:
         self.may_train, self.may_measure = ~held & ~gone, held & ~gone
         whole = thing_table(self.kind, self.corners, torch.ones_like(self.corners[..., 0]), MEASURING)
         self.related = (whole.single.sum(1) >= 2).cpu().numpy()
-        self.frequency, self.together = self._frequencies()
+        may_train = torch.from_numpy(self.may_train).to(self.device)
+        self.frequency, self.together = thing_frequencies(self.kind[may_train])
         self.sampler = QuestionSampler(self.teacher, self.known, self.together, self.frequency, generator)
         self.share = torch.tensor([SHARES.get(name, 1 / 6) for name in self.sampler.names], device=self.device)
         self.mirror = mirrored_topics(self.device)
@@ -64,16 +73,6 @@ class Lessons:
         right = ((said >= 0) == (dev.label > 0.5)).numpy()
         covered = np.array([self.statements["dev"][place].covered for place in which])
         return teacher, {"all": float(right.mean()), "inside the graph": float(right[covered].mean())}
-
-    def _frequencies(self) -> tuple[Tensor, Tensor]:
-        """How often each thing is in a picture, and how often with each other thing."""
-        kinds = self.kind[torch.from_numpy(self.may_train).to(self.device)]
-        # One column more, for places without a box.
-        there = torch.zeros(len(kinds), len(things()) + 1, device=self.device)
-        there = there.scatter_(1, torch.where(kinds == NOTHING, len(things()), kinds), 1.0)[:, :-1]
-        together = (there.T @ there) / there.sum(0).clamp(min=1)[:, None]
-        together.fill_diagonal_(0)
-        return there.mean(0), together
 
     def admit(self) -> bool:
         """Take in the pictures that have come since the last time; whether there were any."""

@@ -74,6 +74,15 @@ def thing_table(kind: Tensor, corners: Tensor, seen: Tensor, clarity: Clarity) -
     return ThingTable(box, best, present, present & (second <= clarity.rival * best), trace <= 0)
 
 
+def thing_frequencies(kind: Tensor) -> tuple[Tensor, Tensor]:
+    """How often each thing is in a picture (KINDS,), and how often beside each other thing (KINDS, KINDS)."""
+    # One column more, for places without a box.
+    there = torch.zeros(len(kind), KINDS + 1, device=kind.device)
+    there = there.scatter_(1, torch.where(kind == NOTHING, KINDS, kind), 1.0)[:, :-1]
+    together = (there.T @ there) / there.sum(0).clamp(min=1)[:, None]
+    return there.mean(0), together.fill_diagonal_(0)
+
+
 @dataclass(frozen=True)
 class Asked:
     """Questions before they are worded. All (n, questions)."""

@@ -95,6 +95,11 @@ class Names:
     """(classes,): how many names each thing has; they follow one another"""
 
 
+def article_of(name: str) -> str:
+    """ "a", "an", or nothing before what is said in the plural."""
+    return "" if name in _data()["plural"] else "an" if name[0] in "aeiou" else "a"
+
+
 @cache
 def names() -> Names:
     """The things' names in rows, each thing's own name before its others."""
@@ -105,8 +110,7 @@ def names() -> Names:
     for place, (_, name) in enumerate(rows):
         tokens = [known[word] for word in words_of(name)]
         ids[place, : len(tokens)] = tokens
-        plural = name in _data()["plural"]
-        article.append(known[PAD] if plural else known["an" if name[0] in "aeiou" else "a"])
+        article.append(known[article_of(name) or PAD])
     kind = np.array([kind for kind, _ in rows])
     count = np.bincount(kind)
     return Names(ids, np.array(article), kind, np.cumsum(count) - count, count)
