@@ -20,10 +20,12 @@ from recap.photo.training.annotations import (
     read_boxes,
     read_statements,
 )
+from recap.photo.training.card import card
 from recap.photo.training.lessons import Lessons
+from recap.photo.training.measure import Asked, by_family
 from recap.photo.training.photographs import SIDE, Photographs
 from recap.photo.training.plan import Plan
-from recap.photo.training.record import resume, save
+from recap.photo.training.record import record, resume, save
 from recap.photo.training.train import Training
 
 VSR = Path(__file__).parents[3] / "shared" / "data" / "vsr" / "random"
@@ -114,6 +116,22 @@ def test_an_interrupted_training_gives_the_same_weights(statements, tmp_path: Pa
     average = whole.average.state_dict()
     assert all(torch.equal(average[name], value) for name, value in again.average.state_dict().items())
     assert not torch.equal(average["model.lm_head.weight"], kept["model.lm_head.weight"])
+
+    # What the run leaves behind is enough for its model card.
+    done = record(whole, None, 16)
+    assert done["photographs"] == 2
+    assert done["steps"] == 16
+    folder = tmp_path / "whole" / "best"
+    with pytest.raises(RecapError, match="train and measure"):
+        card(folder)
+    (folder / "record").mkdir()
+    (tmp_path / "whole" / "training.json").rename(folder / "record" / "training.json")
+    asked = [Asked(50, "Is there a cat?", True, ("existence",)), Asked(50, "Is there a bed?", False, ("existence",))]
+    figures = {"figures": {"held-out": by_family(asked, [1.0, 1.0])}}
+    (folder / "record" / "figures.json").write_text(json.dumps(figures))
+    text = card(folder)
+    assert "| held-out | existence | 2 | 50.0 % | 100.0 % | 0.0 % | 88% |" in text
+    assert "16 steps of 4 photographs" in " ".join(text.split())
 
 
 def test_a_training_of_another_plan_is_not_gone_on_with(statements, tmp_path: Path):
