@@ -1,3 +1,5 @@
+# torch types its own functions only in part.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """The aims' table of a finished checkpoint, asked as users ask it: the package's model class, one question at a time.
 
 Questions from the boxes of held-out photographs (existence, halves, left/right, above/below, a thing that is not
