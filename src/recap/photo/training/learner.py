@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from recap.models.llava import BEFORE, BOS, PAD
 from recap.photo.training.dense import DenseHeads
@@ -43,6 +44,8 @@ class Heard:
     dense: tuple[Tensor, Tensor]
     look: Tensor
     """(n, questions, width, …): what the look head tells at every token"""
+    gaze: Tensor
+    """(n, heads, questions, width, places): log-shares of the attention that some heads pay to the picture's places"""
 
 
 class Learner(torch.nn.Module):
@@ -56,6 +59,8 @@ class Learner(torch.nn.Module):
         self.dense, self.look = DenseHeads(width), LookHead(width)
         self.middle: int = (model.config.text_config.num_hidden_layers + 1) // 2
         """so many layers up, the look head reads"""
+        self.heads: int = max(1, model.config.text_config.num_attention_heads // 3)
+        """so many attention heads are told where to look"""
         self.start: Tensor
         self.register_buffer("start", torch.tensor([vocabulary()[word] for word in (BOS, *BEFORE)]), persistent=False)
         self.before = len(self.start)
@@ -73,15 +78,29 @@ class Learner(torch.nn.Module):
         inner = self.model.model
         return inner.multi_modal_projector(inner.vision_tower(pixel_values=pixels).last_hidden_state)
 
-    def think(self, hidden: Tensor, mask: Tensor, place: Tensor) -> tuple[Tensor, Tensor]:
-        """The decoder's last hidden states, and those half-way up."""
+    def think(self, hidden: Tensor, mask: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The decoder's last hidden states, those half-way up, and where the layer below these looks."""
         decoder = self.model.model.language_model
         cos, sin = decoder.rotary_emb(hidden, position_ids=place)
-        half = hidden
+        half = gaze = hidden
         for number, layer in enumerate(decoder.layers, 1):
+            if number == self.middle:
+                gaze = self._gaze(layer, hidden, cos, sin)
             hidden = self.layer(layer, hidden, mask, cos, sin)
             half = hidden if number == self.middle else half
-        return decoder.norm(hidden), half
+        return decoder.norm(hidden), half, gaze
+
+    def _gaze(self, layer: Any, hidden: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """How some heads of a layer share their attention among the picture's places, for every token of a question."""
+        attention, common = layer.self_attn, self.before + self.places
+        x = layer.input_layernorm(hidden)
+        query, key = (
+            project(x).unflatten(-1, (-1, attention.head_dim))[:, :, : self.heads].transpose(1, 2)
+            for project in (attention.q_proj, attention.k_proj)
+        )
+        query, key = apply_rotary_pos_emb(query, key, cos, sin)
+        scores = query[:, :, common:] @ key[:, :, self.before : common].transpose(2, 3) * attention.scaling
+        return scores.float().log_softmax(-1)
 
     def forward(
         self, pixels: Tensor, ids: Tensor, length: Tensor, answer: Tensor, layout: Layout, blind: int = 0
@@ -98,14 +117,15 @@ class Learner(torch.nn.Module):
         words = embed(torch.cat([self.start.expand(n, -1), filled], 1))
         hidden = torch.cat([words[:, : self.before], tokens.to(words.dtype), words[:, self.before :]], 1)
         mask, place = self._layout(layout, n, blind, pixels.device)
+        *states, gaze = self.think(hidden, mask, place)
         last, half = (
-            x[:, self.before + self.places :][:, : questions * width].unflatten(1, (questions, width))
-            for x in self.think(hidden, mask, place)
+            x[:, self.before + self.places :][:, : questions * width].unflatten(1, (questions, width)) for x in states
         )
+        gaze = gaze[:, :, : questions * width].unflatten(2, (questions, width))
         at = torch.stack([length - 1, length], -1)
         read = last.gather(2, at[..., None].expand(-1, -1, -1, last.shape[-1]))
         scores = self.model.lm_head(read).float()
-        return Heard(scores[:, :, 0], scores[:, :, 1], self.dense(tokens), self.look(half))
+        return Heard(scores[:, :, 0], scores[:, :, 1], self.dense(tokens), self.look(half), gaze)
 
     def _layout(self, layout: Layout, n: int, blind: int, device: Any) -> tuple[Tensor, Tensor]:
         """Mask and positions: a question sees the start, the picture unless its row is blind, and itself so far."""

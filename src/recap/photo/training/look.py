@@ -2,8 +2,9 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """The lesson of looking: where a thing's name ends in a question, the decoder tells where that thing is.
 
-Yes and no about two things' places teach nothing as long as neither place is known, and training stays there. This
-head reads the decoder half-way up, so that the layers above can compare what was found; it is thrown away.
+Yes and no about two things' places teach nothing as long as neither place is known, and training stays there. A head
+reads the decoder half-way up, so that the layers above can compare what was found; it is thrown away. Some attention
+heads just below it are told to look at the thing that is named.
 """
 
 from __future__ import annotations
@@ -31,11 +32,15 @@ class LookHead(torch.nn.Module):
         return self.out(self.norm(hidden))
 
 
-def look_loss(found: Tensor, names: Tensor, asked: Asked, table: ThingTable, blind: int = 0) -> Tensor:
-    """Mean loss over the names: presence for all, place and size of what is there and clearly the one meant.
+def look_loss(
+    found: Tensor, gaze: Tensor, names: Tensor, asked: Asked, table: ThingTable, blind: int = 0
+) -> tuple[Tensor, Tensor]:
+    """Mean losses over the names: of what is told, and of where attention goes.
 
-    `found` is (n, questions, width, …), `names` says whose name ends at a token (1: subject, 2: object, 0: neither).
-    The first `blind` pictures are not shown.
+    Told is presence for all, and place and size of what is there and clearly the one meant; attention should be shared
+    among the places in its box. `found` is (n, questions, width, …), `gaze` (n, heads, questions, width, places);
+    `names` says whose name ends at a token (1: subject, 2: object, 0: neither). The first `blind` pictures are not
+    shown.
     """
     questions = names.shape[1]
     kinds = torch.stack([asked.subject, asked.object], -1).flatten(1)
@@ -62,4 +67,20 @@ def look_loss(found: Tensor, names: Tensor, asked: Asked, table: ThingTable, bli
     log = F.log_softmax(found[..., 3:].unflatten(-1, (2, BINS)), -1)
     hit = torch.stack([1 - part, part], -1) * log.gather(-1, torch.stack([low, low + 1], -1).long())
     where = -hit.sum((-1, -2)) * sure
-    return there.sum() / told.sum().clamp(min=1) + (2 * off + 0.5 * where).sum() / sure.sum().clamp(min=1)
+    count = sure.sum().clamp(min=1)
+    inside = places_in(table.box, gaze.shape[-1])
+    shares = at_names(inside / inside.sum(-1, keepdim=True))
+    astray = -((gaze.mean(1) * shares).sum(-1) * sure).sum()
+    return there.sum() / told.sum().clamp(min=1) + (2 * off + 0.5 * where).sum() / count, astray / count
+
+
+def places_in(box: Tensor, places: int) -> Tensor:
+    """(…, places): 1 at the grid's places that a box (…, 4) covers, at least at the one of its centre."""
+    side = round(places**0.5)
+    axis = (torch.arange(side, device=box.device) + 0.5) / side
+    x, y = axis.repeat(side), axis.repeat_interleave(side)
+    left, top, right, bottom = (each[..., None] for each in box.unbind(-1))
+    half = 0.5 / side
+    mx, my = (left + right) / 2, (top + bottom) / 2
+    inside = (x > left) & (x < right) & (y > top) & (y < bottom)
+    return (inside | (((x - mx).abs() <= half) & ((y - my).abs() <= half))).float()

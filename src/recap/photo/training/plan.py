@@ -40,6 +40,8 @@ class Plan:
     """weight of the dense lesson during the first lessons; half of it later"""
     look: float = 1.0
     """weight of the lesson of looking in the first half; then it falls to a tenth"""
+    gaze: float = 0.5
+    """weight of where attention goes, within the lesson of looking"""
     decay: float = 0.05
     average: float = 0.999
     no_share: float = 1.0

@@ -146,7 +146,8 @@ class Training:
         loss = (each * valid).sum() / valid.sum().clamp(min=1)
         closing = F.cross_entropy(heard.after.flatten(0, 1), torch.full_like(answer, words[EOS]).flatten())
         dense = dense_loss(heard.dense, targets)
-        look = look_loss(heard.look, names, asked, table, plan.blind)
+        look, astray = look_loss(heard.look, heard.gaze, names, asked, table, plan.blind)
+        look = look + plan.gaze * astray
         self.optimizer.zero_grad(set_to_none=True)
         aids = plan.dense_weight(progress) * dense + plan.look_weight(progress) * look
         (loss + 0.02 * closing + aids).backward()
