@@ -28,12 +28,18 @@ TEMPLATE = (
 )
 
 
+ROTATION = 1e7
+"""the base of the rotary positions: two thirds of a head's channels hardly turn over the picture's 256 places, and can
+tell what is there wherever it is"""
+
+
 def llava_config(backbone: str, layers: int, width: int, inner: int) -> Any:
     """LLaVA's parts in small: the tower, two projecting layers, a Llama."""
     words = vocabulary()
     text = hf.LlamaConfig(
         vocab_size=len(words), hidden_size=width, intermediate_size=inner, num_hidden_layers=layers,
         num_attention_heads=width // 64, num_key_value_heads=width // 64, max_position_embeddings=1024,
+        rope_parameters={"rope_type": "default", "rope_theta": ROTATION},
         pad_token_id=words[PAD], bos_token_id=words[BOS], eos_token_id=words[EOS], tie_word_embeddings=False,
     )  # fmt: skip
     return hf.LlavaConfig(

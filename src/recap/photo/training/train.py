@@ -146,10 +146,9 @@ class Training:
         loss = (each * valid).sum() / valid.sum().clamp(min=1)
         closing = F.cross_entropy(heard.after.flatten(0, 1), torch.full_like(answer, words[EOS]).flatten())
         dense = dense_loss(heard.dense, targets)
-        look, astray = look_loss(heard.look, heard.gaze, names, asked, table, plan.blind)
-        look = look + plan.gaze * astray
+        look, gaze = look_loss(heard.look, heard.gaze, names, asked, table, plan.blind)
         self.optimizer.zero_grad(set_to_none=True)
-        aids = plan.dense_weight(progress) * dense + plan.look_weight(progress) * look
+        aids = plan.dense_weight(progress) * dense + plan.look_weight(progress) * (look + plan.gaze * gaze)
         (loss + 0.02 * closing + aids).backward()
         torch.nn.utils.clip_grad_norm_(self.learner.parameters(), 1.0)
         for group in self.optimizer.param_groups:
@@ -159,7 +158,7 @@ class Training:
         right = ((heard.answer[..., words[YES]] >= heard.answer[..., words[NO]]) == (asked.yes > 0.5)) & valid
         right[: plan.blind] = False
         shown = valid[plan.blind :].sum().clamp(min=1)
-        return torch.stack([loss.detach(), dense.detach(), look.detach(), right.sum() / shown])
+        return torch.stack([loss.detach(), dense.detach(), look.detach(), gaze.detach(), right.sum() / shown])
 
     def _rate(self, progress: float) -> float:
         warm = min(1.0, (self.step + 1) / self.plan.warmup)
@@ -225,14 +224,13 @@ class Training:
             return self.train_step(progress)
 
     def _note(self, totals: list[Tensor], progress: float) -> None:
-        loss, dense, look, right = torch.stack(totals).mean(0).tolist()
-        self.curve.append(
-            {"step": self.step, "progress": progress, "loss": loss, "dense": dense, "look": look, "accuracy": right}
-        )
+        names = ("loss", "dense", "look", "gaze", "accuracy")
+        told = dict(zip(names, torch.stack(totals).mean(0).tolist(), strict=True))
+        self.curve.append({"step": self.step, "progress": progress, **told})
         pace = 1000 * self.seconds / max(1, self.step - WARM)
         self.say(
             f"step {self.step} ({progress:.1%}, {self.seconds:.0f} s, {pace:.1f} ms per step): "
-            f"loss {loss:.4f}, dense {dense:.3f}, look {look:.3f}, right {right:.3f}"
+            + ", ".join(f"{name} {value:.3f}" for name, value in told.items())
         )
 
     def measure(self, progress: float, exams: tuple[str, ...] = ("held-out", "VSR dev")) -> None:
