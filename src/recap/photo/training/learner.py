@@ -57,8 +57,9 @@ class Learner(torch.nn.Module):
         self.places: int = model.config.image_seq_length
         width = model.config.text_config.hidden_size
         self.dense, self.look = DenseHeads(width), LookHead(width)
-        self.middle: int = (model.config.text_config.num_hidden_layers + 1) // 2
-        """so many layers up, the look head reads"""
+        layers = model.config.text_config.num_hidden_layers
+        self.middle: int = min(layers, max(2, layers // 3))
+        """so many layers up, the look head reads: the first layer puts names together, those above compare"""
         self.heads: int = max(1, model.config.text_config.num_attention_heads // 3)
         """so many attention heads are told where to look"""
         self.start: Tensor
@@ -79,7 +80,7 @@ class Learner(torch.nn.Module):
         return inner.multi_modal_projector(inner.vision_tower(pixel_values=pixels).last_hidden_state)
 
     def think(self, hidden: Tensor, mask: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The decoder's last hidden states, those half-way up, and where the layer below these looks."""
+        """The decoder's last hidden states, those where the look head reads, and where the layer below these looks."""
         decoder = self.model.model.language_model
         cos, sin = decoder.rotary_emb(hidden, position_ids=place)
         half = gaze = hidden

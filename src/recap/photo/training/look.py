@@ -3,7 +3,7 @@
 """The lesson of looking: where a thing's name ends in a question, the decoder tells where that thing is.
 
 Yes and no about two things' places teach nothing as long as neither place is known, and training stays there. A head
-reads the decoder half-way up, so that the layers above can compare what was found; it is thrown away. Some attention
+reads the decoder low down, so that the layers above can compare what was found; it is thrown away. Some attention
 heads just below it are told to look at the thing that is named.
 """
 
