@@ -3,10 +3,15 @@ PYTHON ?= python3
 VENV ?= .venv
 VLLM ?= .venv-vllm
 BIN := $(VENV)/bin
+TOOLS ?= .venv-tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# First every locked file, each held to its hash; then torch, by version alone (requirements/lock.sh says why), and this
+# package itself. A lock that lacks something new (make lock writes it again) does not stop the set-up, but fails a test.
+LOCKED = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps --requirement
+HERE = $(PIP) --no-build-isolation --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test test-slow test-ray test-vllm test-page test-server test-faults test-released chromium check format bench bench-vllm cards clean
+.PHONY: help demo reproduce test test-slow test-ray test-vllm test-page test-server test-faults test-released chaos attacks audit lock dist chromium check format bench bench-vllm cards clean
 
 help:
 	@echo "make demo       the whole story on the embedded world, with a page to look at"
@@ -17,6 +22,9 @@ help:
 	@echo "make test-released  small checkpoints around released tokenizers, templates and processors, with torchvision and without"
 	@echo "make test-page  the page in Debian's Chromium, which it installs where it may"
 	@echo "make test-server, make test-faults   a service among strangers and under load; served models over a faulty line"
+	@echo "make chaos      64 honest clients among hostile ones, for ten minutes (SECONDS_OF_CHAOS=600)"
+	@echo "make attacks    what each known attack costs a running service: CPU, memory, seconds until /healthz answers"
+	@echo "make audit      versions against known advisories; make lock writes the locks anew; make dist builds, with an SBOM"
 	@echo "make check      formatting, lint, types, imports between rooms"
 	@echo "make bench      the statistics benchmarks"
 	@echo "make bench-vllm token trees beside a real vLLM, probes per second (3.5 GB of set-up)"
@@ -28,20 +36,24 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "recap needs Python 3.11 or newer: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.local: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[local]'
+$(VENV)/.local: pyproject.toml constraints.txt requirements/local.lock | $(BIN)/python
+	$(LOCKED) requirements/local.lock
+	$(HERE) '.[local]'
 	@touch $@
 
-$(VENV)/.eval: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[local,eval]'
+$(VENV)/.eval: pyproject.toml constraints.txt requirements/eval.lock | $(BIN)/python
+	$(LOCKED) requirements/eval.lock
+	$(HERE) '.[local,eval]'
 	@touch $@ $(VENV)/.local
 
-$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[dev,local,server]'
+$(VENV)/.dev: pyproject.toml constraints.txt requirements/dev.lock | $(BIN)/python
+	$(LOCKED) requirements/dev.lock
+	$(HERE) '.[dev,local,server]'
 	@touch $@ $(VENV)/.local $(VENV)/.eval
 
 $(VENV)/.ray: $(VENV)/.dev
-	$(PIP) --editable '.[dev,local,ray]'
+	$(LOCKED) requirements/ray.lock
+	$(HERE) '.[dev,local,ray]'
 	@touch $@
 
 # torchaudio and torchcodec come along as CUDA builds that fail to import beside a CPU torch; nothing here needs them.
@@ -63,7 +75,7 @@ reproduce: $(VENV)/.eval
 	$(BIN)/recap reproduce --out recap-report
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -m "not slow and not ray and not vllm and not page and not server and not faults and not released" -n 2
+	$(BIN)/pytest -m "not slow and not ray and not vllm and not page and not server and not faults and not released and not chaos" -n 2
 
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow -n 2
@@ -87,6 +99,34 @@ test-faults: $(VENV)/.dev
 # One process: what is measured here is the server's alone.
 test-server: $(VENV)/.dev
 	$(BIN)/pytest -m server -s
+
+# One process, and nothing else meanwhile: latency is measured.
+chaos: $(VENV)/.dev
+	RECAP_CHAOS_SECONDS=$(or $(SECONDS_OF_CHAOS),600) $(BIN)/pytest -s tests/server/test_chaos.py -m chaos
+
+attacks: $(VENV)/.dev
+	$(BIN)/python -m tests.server.attacks $(OPTIONS)
+
+# Tools for the supply chain, apart from what is tested.
+$(TOOLS)/.ready:
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom pip-audit uv
+	@touch $@
+
+# The floors always; today's advisories where they can be reached.
+audit: $(VENV)/.dev $(TOOLS)/.ready
+	$(BIN)/python requirements/audit.py
+	$(TOOLS)/bin/pip-audit --require-hashes --disable-pip --requirement requirements/server.lock \
+	  || { test $$? -ne 1 && echo "pip-audit could not reach its advisories; the floors were checked" >&2; }
+
+lock: $(TOOLS)/.ready
+	UV=$(abspath $(TOOLS))/bin/uv requirements/lock.sh
+
+# A wheel, a source archive, and a bill of materials (CycloneDX) of what a service is made of.
+dist: $(TOOLS)/.ready
+	rm -rf dist
+	$(TOOLS)/bin/python -m build --outdir dist
+	$(TOOLS)/bin/cyclonedx-py requirements requirements/server.lock --pyproject pyproject.toml --output-file dist/recap-vlm.cdx.json
 
 # One process: every model is made and measured once.
 test-released: $(VENV)/.dev $(VENV)/torchvision/.ready
@@ -116,4 +156,4 @@ format: $(VENV)/.dev
 	$(BIN)/ruff check --fix src tests benchmarks
 
 clean:
-	rm -rf $(VENV) $(VLLM) recap-demo recap-report dist build .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VLLM) $(TOOLS) recap-demo recap-report dist build .pytest_cache .ruff_cache .hypothesis

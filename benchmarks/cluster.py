@@ -52,10 +52,16 @@ class Silent:
     """A model that answers at once: what is timed is everything else."""
 
     identity = Identity("silent", "1", "bfloat16", "sdpa", "tree", "t", ((1,), (2,)), "none")
-    way, tokens, forwards = "tree", 32768, 0
+    way, tokens, padded, preparing, forwards = "tree", 32768, False, 1, 0
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         return (300 if image else 0) + 24 * questions + 16
+
+    def expect(self, tokens: int) -> None:
+        pass
+
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:  # noqa: ARG002
+        return 1.0, 1.0
 
     def prepare(self, requests: Sequence[Request]) -> int:
         return len(requests)

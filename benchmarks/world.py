@@ -115,7 +115,7 @@ def card(name: str, found: dict[str, Any]) -> str:
 A LLaVA of {done["parameters"] / 1e6:.1f} million parameters that answers yes/no questions about where things are in drawn scenes: {MODELS[short]}.
 It comes with `recap` so that every step of the method can be run without a GPU or a download. It is a demonstration:
 what it does says how the method behaves on it, and is no evidence for the figures of the paper. It knows 28 things and
-13 relations, and nothing of photographs.
+13 relations, and nothing of photographs: outside its domain (`domain.json`, `domain.npz`) an audit gives no verdict.
 
 - **Architecture**: CLIP vision tower (4 layers of 256, 96 px, patch 12, 64 image tokens), two-layer projector, Llama
   (4 layers of 256), one token per word. Weights in fp16 under the published LLaVA-1.5 names; loads in

@@ -14,29 +14,37 @@ __version__ = "0.2.0.dev0"
 if TYPE_CHECKING:
     from recap.audit import Auditor, Verdict, replay
     from recap.claims import Claim, Graph, Statement, load_graph, parse
-    from recap.commands import calibrate, decide, score
+    from recap.claims.text import Extraction, TextClaim, extract
+    from recap.commands import calibrate, decide, label, queue, score
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
     from recap.evaluation import Evaluation, evaluate
+    from recap.evaluation.planning import LabelPlan, plan_labels
     from recap.paper.reproduce import reproduce
     from recap.policy import Decision, Policy, calibrate_table, load_policy, save_policy
     from recap.probes import Plan, Probe, View, plan_probes
     from recap.risks import RISKS, compute_risk
+    from recap.routing import BundledAuditor
     from recap.table import MarginTable, Row, read_table, write_table
+    from recap.texts import ClaimVerdict, TextVerdict
     from recap.world.demo import demo
 
 # Names are loaded when first used: `import recap` stays light, and `recap --help` needs no numpy.
 _ROOMS = {
     "audit": "Auditor Verdict replay",
     "claims": "Claim Graph Statement load_graph parse",
-    "commands": "calibrate decide score",
+    "claims.text": "Extraction TextClaim extract",
+    "commands": "calibrate decide label queue score",
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
     "evaluation": "Evaluation evaluate",
+    "evaluation.planning": "LabelPlan plan_labels",
     "paper.reproduce": "reproduce",
     "policy": "Decision Policy calibrate_table load_policy save_policy",
     "probes": "Plan Probe View plan_probes",
     "risks": "RISKS compute_risk",
+    "routing": "BundledAuditor",
+    "texts": "ClaimVerdict TextVerdict",
     "table": "MarginTable Row read_table write_table",
     "world.demo": "demo",
 }
@@ -45,10 +53,14 @@ _PUBLIC = {name: f"recap.{room}" for room, names in _ROOMS.items() for name in n
 __all__ = [
     "RISKS",
     "Auditor",
+    "BundledAuditor",
     "Claim",
+    "ClaimVerdict",
     "Decision",
     "Evaluation",
+    "Extraction",
     "Graph",
+    "LabelPlan",
     "MarginTable",
     "Plan",
     "Policy",
@@ -57,6 +69,8 @@ __all__ = [
     "RecapError",
     "Row",
     "Statement",
+    "TextClaim",
+    "TextVerdict",
     "Verdict",
     "View",
     "__version__",
@@ -66,11 +80,15 @@ __all__ = [
     "decide",
     "demo",
     "evaluate",
+    "extract",
+    "label",
     "load_graph",
     "load_policy",
     "parse",
+    "plan_labels",
     "plan_probes",
     "probe",
+    "queue",
     "read_table",
     "replay",
     "reproduce",

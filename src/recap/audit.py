@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ from typing import Any
 from PIL import Image
 
 from recap.claims import Claim, Graph, Statement, default_graph, load_graph
+from recap.claims.plausible import impossible
 from recap.errors import RecapError
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
-from recap.models.load import default_policy, load_model
+from recap.models.contract import crop_note
+from recap.models.domain import Domain, PictureCheck
+from recap.models.load import bundled_domain, default_policy, load_model
 from recap.policy import Decision, Policy, Standing, Witness, check_policy, decide, load_policy
 from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
@@ -21,6 +25,7 @@ from recap.probing import Item, plan_job, rows_of, run_job
 from recap.probing.run import margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
+from recap.texts import Check, TextReading, TextVerdict
 
 Picture = str | Path | bytes | Image.Image
 
@@ -36,6 +41,8 @@ class AuditCase:
     """None for the model's own"""
     name: str | None = None
     """what the margin table calls the picture; pictures of one name share their forward"""
+    strangeness: float | None = None
+    """how far the picture is from those that the model was made for, if that was measured before; above 1: foreign"""
 
     @classmethod
     def of(
@@ -70,12 +77,12 @@ class ProbeResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """Accepted or rejected, and why. Without a policy nothing is decided: there is evidence alone."""
+    """Accepted or rejected, and why. Without a policy, and outside a model's domain, there is evidence alone."""
 
     question: str
     answer: str
     accepted: bool | None = None
-    """None, as what follows from a policy, where nothing is calibrated"""
+    """None, as what follows from a policy, where nothing is calibrated or `no_verdict` says why"""
     risk: float | None = None
     threshold: float | None = None
     mode: str | None = None
@@ -84,6 +91,14 @@ class Verdict:
     standing: Standing = field(default_factory=Standing)
     foreign: bool = False
     """confidence alone could speak, and it speaks for the other answer than the one that was audited"""
+    no_verdict: str | None = None
+    """why nothing is accepted or rejected: the model was not made for this picture, or does not know a thing"""
+    notes: tuple[str, ...] = ()
+    """what else somebody should know who reads this"""
+    model: str | None = None
+    """the name of the model that was asked"""
+    promise: str | None = None
+    """what the policy guarantees of the answers that it accepts like this one; None where nothing"""
     probes: tuple[ProbeResult, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
@@ -96,12 +111,15 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """accepted, rejected, or uncalibrated where nothing is."""
+        """accepted, rejected, no-verdict outside the model's domain, or uncalibrated where nothing is calibrated."""
+        if self.no_verdict is not None:
+            return "no-verdict"
         return {None: "uncalibrated", True: "accepted", False: "rejected"}[self.accepted]
 
     def to_json(self) -> dict[str, Any]:
         """The whole verdict with its trail."""
         return {name: value for name, value in vars(self).items() if name != "foreign"} | {
+            "notes": list(self.notes),
             "witness": self.witness and vars(self.witness),
             "standing": vars(self.standing),
             "probes": [vars(probe) for probe in self.probes],
@@ -120,9 +138,13 @@ class Auditor:
         store: Store | None = None,
         *,
         any_model: bool = False,
+        domain: Domain | None = None,
     ) -> None:
-        """`any_model` lets a policy speak for another model than the one it was calibrated on."""
-        self.model, self.policy, self.any_model = model, policy, any_model
+        """`any_model` lets a policy speak for another model than the one it was calibrated on.
+
+        Outside a `domain` there is no verdict; without one every picture and every thing is taken.
+        """
+        self.model, self.policy, self.any_model, self.domain = model, policy, any_model, domain
         self.graph = graph or default_graph()
         self.store = store or Store(":memory:")
         if policy is not None:
@@ -137,18 +159,27 @@ class Auditor:
         graph: str | Path | None = None,
         store: str | Path | None = None,
         any_model: bool = False,
+        any_picture: bool = False,
         **options: Any,
     ) -> Auditor:
         """A checkpoint by name or folder, one in the box (`world:aligned`), or one that is served (`http://…`).
 
-        A bundled model brings a policy of its own, which is used if none is given and the graph is the paper's.
+        A bundled model brings a policy of its own, which is used if none is given and the graph is the paper's, and
+        a domain: about pictures and things that it was not made for there is no verdict, unless `any_picture` is set.
         `options` go to `LocalModel.load` (dtype, device, …) or `RemoteModel.load` (concurrency, patience, …).
         """
         if policy is None:
             policy = default_policy(model, graph)
         frozen = policy if isinstance(policy, Policy) or policy is None else load_policy(policy)
         kept = Store(store) if store else None
-        return cls(load_model(model, **options), frozen, load_graph(graph), kept, any_model=any_model)
+        domain = None if any_picture else bundled_domain(model)
+        return cls(load_model(model, **options), frozen, load_graph(graph), kept, any_model=any_model, domain=domain)
+
+    def using(self, store: Store) -> Auditor:
+        """The same auditor with another store."""
+        other = copy(self)
+        other.store = store
+        return other
 
     def audit(self, image: Picture, question: str, answer: str | None = None) -> Verdict:
         """One verdict on the answer that is given; without one, on the model's own, or on a statement as it is said."""
@@ -174,8 +205,10 @@ class Auditor:
         def size(name: str | None, questions: int) -> int:
             return self.model.size(None if name is None else _size(pictures[name]), questions)
 
-        job = plan_job(items, "img", size, self.model.tokens, self.graph)
-        ran = run_job(job, self.model, self.store, lambda name: _open(pictures[name]))
+        job = plan_job(items, "img", size, self.model.tokens, self.graph, padded=self.model.padded)
+        measured = {case.name or "": case.strangeness for case in prepared if case.strangeness is not None}
+        check = PictureCheck(self.domain, self.model, measured)
+        ran = run_job(job, self.model, self.store, lambda name: check.noted(name, _open(pictures[name])))
         for why in ran.failed.values():
             raise RecapError(why)
         rows = rows_of(job, ran, str(self.model.identity), self.graph)
@@ -183,7 +216,60 @@ class Auditor:
             (case.question, _probes(plan, lambda role, image=image: margin_of(ran.margins, image, role.probe)), row)
             for case, image, plan, row in zip(prepared, job.images, job.plans, rows, strict=True)
         ]
-        return _verdicts(trails, self.policy, self.graph, checked=True)
+        check.finish(pictures, lambda name: _open(pictures[name]))
+        verdicts = _verdicts(trails, self.policy, self.graph, checked=True)
+        shown = {image: crop_note(self.model.kept(_size(pictures[image]))) for image in dict.fromkeys(job.images)}
+        noted = [
+            replace(verdict, notes=(shown[image],)) if shown[image] else verdict
+            for verdict, image in zip(verdicts, job.images, strict=True)
+        ]
+        return [
+            self._within(verdict, item.statement, check.strangeness.get(item.image or "", 0.0))
+            for verdict, item in zip(noted, items, strict=True)
+        ]
+
+    def _within(self, verdict: Verdict, statement: Statement, strangeness: float) -> Verdict:
+        """The verdict as it stands inside the model's domain; outside it, its evidence alone."""
+        name, domain = self.model.identity.name, self.domain
+        told = replace(verdict, model=name)
+        why = None if domain is None else domain.objection(name, statement, strangeness)
+        if domain is None or why is None:
+            return told
+        notes = (*verdict.notes, *domain.notes(name, statement, strangeness))
+        return replace(_without_verdict(told, why, self.graph), notes=notes)
+
+    def audit_text(self, image: Picture, text: str, *, exists: bool | None = None) -> TextVerdict:
+        """Every spatial claim of a caption or answer, audited as it is said, all in the picture's one forward.
+
+        `exists` also asks whether the things are there: a relation about a thing that is not is rejected for that.
+        Left open, it is asked where the policy was calibrated on it.
+        """
+        reading = self.read_text(text, exists=exists)
+        name = str(image) if isinstance(image, str | Path) else None
+        cases = [AuditCase(image, each.question, each.claim, each.said.answer, name) for each in reading.checks]
+        return self.judge_text(reading, self.audit_many(cases) if cases else [])
+
+    def read_text(self, text: str, *, exists: bool | None = None) -> TextReading:
+        """The claims of a text, ready to be audited."""
+        calibrated = self.policy is not None and self.policy.existence is not None
+        return TextReading.of(text, self.graph, exists=calibrated if exists is None else exists)
+
+    def judge_text(self, reading: TextReading, verdicts: Sequence[Verdict]) -> TextVerdict:
+        """What follows for a text from the verdicts on its checks."""
+        told = [self._without_nonsense(each, verdict) for each, verdict in zip(reading.checks, verdicts, strict=True)]
+        return reading.judged(told, None if self.policy is None else self.policy.existence)
+
+    def _without_nonsense(self, check: Check, verdict: Verdict) -> Verdict:
+        """The verdict where contradictions that cannot be ("Does the bird contain the tree?") count as neutral."""
+        names = impossible(check.claim)
+        if not names or verdict.accepted is None:
+            return verdict
+        image = dict(verdict.row.margins.get("image") or {}) | dict.fromkeys(names, 0.0)
+        row = verdict.row.model_copy(update={"margins": dict(verdict.row.margins) | {"image": image}})
+        kept = tuple(each for each in verdict.probes if each.relation not in names)
+        [made] = _verdicts([(verdict.question, kept, row)], self.policy, self.graph, checked=True)
+        # What is promised is promised of evidence as it was calibrated, with every contradiction.
+        return replace(made, model=verdict.model, notes=verdict.notes, promise=None)
 
 
 def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = None) -> Verdict:
@@ -192,10 +278,13 @@ def replay(trail: dict[str, Any], policy: Policy | None, graph: Graph | None = N
     try:
         row = row_from_fields(trail["row"], relations)
         probes = tuple(ProbeResult(**probe) for probe in trail["probes"])
-        question = str(trail["question"])
+        question, notes = str(trail["question"]), tuple(map(str, trail.get("notes", ())))
     except (KeyError, TypeError):
         raise RecapError("this is not the JSON of a verdict") from None
-    return _verdicts([(question, probes, row)], policy, relations)[0]
+    [made] = _verdicts([(question, probes, row)], policy, relations)
+    verdict = replace(made, model=trail.get("model"), notes=notes)
+    why = trail.get("no_verdict")
+    return verdict if why is None else _without_verdict(verdict, str(why), relations)
 
 
 def verdict_on(row: Row, policy: Policy | None, graph: Graph | None = None) -> Verdict:
@@ -243,8 +332,17 @@ def _verdicts(
     ]
 
 
+def _without_verdict(verdict: Verdict, why: str, graph: Graph) -> Verdict:
+    """The same evidence, with nothing decided."""
+    decided = dict.fromkeys(("accepted", "risk", "threshold", "mode", "witness", "promise"))
+    reason = f"no verdict: {why}; the evidence: {evidence_summary(verdict.row, graph)}"
+    return replace(verdict, **decided, standing=Standing(), foreign=False, reason=reason, no_verdict=why)
+
+
 def _open(picture: Picture) -> Image.Image:
-    return picture.convert("RGB") if isinstance(picture, Image.Image) else open_image(picture)
+    if isinstance(picture, Image.Image):
+        return picture if picture.mode == "RGB" else picture.convert("RGB")
+    return open_image(picture)
 
 
 def _size(picture: Picture) -> tuple[int, int]:

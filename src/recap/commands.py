@@ -12,13 +12,28 @@ from typing import Any
 
 from recap.claims import Graph
 from recap.errors import RecapError
-from recap.policy import Decision, Policy, calibrate_table, load_policy, rank_on, save_policy
+from recap.files import refuse_overwriting
+from recap.policy import (
+    Decision,
+    Event,
+    Policy,
+    calibrate_table,
+    certify_table,
+    check_policy,
+    load_policy,
+    rank_on,
+    save_policy,
+)
 from recap.policy import decide as decide_table
 from recap.policy.policy import FIRST_STAGE
+from recap.policy.queue import review_queue, with_labels
 from recap.risks import compute_risk, offered
-from recap.table import MarginTable, as_table
+from recap.table import MarginTable, Row, as_table
 
 File = str | Path
+COVERAGE = 0.8
+CONFIDENCE_LEVEL = 0.9
+"""of a guarantee, unless another is asked for"""
 
 
 def score(
@@ -47,7 +62,12 @@ def calibrate(
     table: MarginTable | File,
     out: File | None = None,
     *,
-    coverage: float = 0.8,
+    coverage: float | None = None,
+    risk_at_most: float | None = None,
+    confidence: float | None = None,
+    of: Event | None = None,
+    per: str | None = None,
+    gate: str = "paper",
     mode: str | None = None,
     first: float | None = None,
     target_scores: MarginTable | File | None = None,
@@ -57,14 +77,32 @@ def calibrate(
 ) -> Policy:
     """A policy from the labelled rows, written to `out` where that is given.
 
-    With `target_scores` its threshold is ranked on those rows, whose labels are not looked at.
+    It accepts a share `coverage` of them, 0.8 unless told otherwise. With `risk_at_most` it accepts as many as it can
+    while at most that share of the accepted are bad, with this `confidence` (0.9): wrong answers, or with
+    `of="hallucination"` false assertions; `per="family"` keeps that for each relation family. Where the rows cannot
+    show it, an error says what they can. `gate="utility"` chooses the mode by the accuracy of what is accepted, where
+    the paper's gate asks whether confidence may be a veto. With `target_scores` the threshold is ranked on those rows,
+    whose labels are not looked at.
     """
     if first is not None and mode != "staged":
         raise RecapError("--first belongs to --mode staged")
+    given = (each for each in (table, target_scores) if not isinstance(each, MarginTable))
+    refuse_overwriting(out, *given)
+    if risk_at_most is None and (confidence, of, per) != (None, None, None):
+        raise RecapError("--confidence, --of and --per belong to --risk-at-most")
+    if risk_at_most is not None and coverage is not None:
+        raise RecapError("give --coverage or --risk-at-most: one fixes how many are accepted, the other how many err")
+    if risk_at_most is not None and target_scores is not None:
+        raise RecapError("a guarantee holds where the labels are; --target-scores ranks a threshold elsewhere")
     rows = as_table(table, graph)
     target = None if target_scores is None else as_table(target_scores, graph)
     first_stage = FIRST_STAGE if first is None else first
-    policy = calibrate_table(rows, coverage, mode=mode, level=level, first_stage=first_stage)
+    if risk_at_most is not None:
+        surely = CONFIDENCE_LEVEL if confidence is None else confidence
+        policy = certify_table(rows, risk_at_most, surely, of=of or "error", per=per, mode=mode, level=level, gate=gate)
+    else:
+        share = COVERAGE if coverage is None else coverage
+        policy = calibrate_table(rows, share, mode=mode, level=level, first_stage=first_stage, gate=gate)
     if target is not None:
         policy = rank_on(policy, target, any_model=any_model)
     if out is not None:
@@ -83,3 +121,23 @@ def decide(
     """The decision for each row, in order, under a policy or the one in this file."""
     frozen = policy if isinstance(policy, Policy) else load_policy(policy)
     return decide_table(frozen, as_table(table, graph), force=force, any_model=any_model)
+
+
+def queue(
+    policy: Policy | File,
+    table: MarginTable | File,
+    *,
+    number: int = 20,
+    graph: Graph | File | None = None,
+    any_model: bool = False,
+) -> list[Row]:
+    """The unlabelled rows whose labels would teach a policy most: nearest to its threshold, one of each unit first."""
+    frozen = policy if isinstance(policy, Policy) else load_policy(policy)
+    rows = as_table(table, graph)
+    check_policy(frozen, rows.graph, rows.model, rows.source, any_model=any_model)
+    return review_queue(frozen, rows, number)
+
+
+def label(table: MarginTable | File, labels: MarginTable | File, *, graph: Graph | File | None = None) -> MarginTable:
+    """The table with the labels that another one has for rows of the same id."""
+    return with_labels(as_table(table, graph), as_table(labels, graph))

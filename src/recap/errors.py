@@ -6,12 +6,24 @@ import difflib
 from collections.abc import Iterable
 from operator import ne
 
+CONTROLS = dict.fromkeys([*range(0x20), *range(0x7F, 0xA0)], "\N{REPLACEMENT CHARACTER}")
+"""characters that a terminal obeys rather than shows: a file's words may hold escapes that set its title or worse"""
+
+
+def printable(text: str) -> str:
+    """The text on one line, with nothing in it that a terminal would obey."""
+    return " ".join(text.split()).translate(CONTROLS)
+
 
 class RecapError(ValueError):
     """Bad input, told in one line. The command line prints it and exits with code 2."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()))
+        super().__init__(printable(message))
+
+
+MOST_COMPARED, LONGEST_COMPARED = 1000, 200
+"""words, and letters of one, beyond which no slip is looked for"""
 
 
 class RecapWarning(UserWarning):
@@ -36,7 +48,10 @@ def misspelt(word: str, known: Iterable[str]) -> str | None:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`; did you mean "label"?` when a known word is close to this one, else nothing."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.75)
+    names = list(known)
+    if len(names) > MOST_COMPARED or len(word) > LONGEST_COMPARED:
+        return ""  # comparing takes longer than a hint is worth
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.75)
     return f'; did you mean "{close[0]}"?' if close else ""
 
 

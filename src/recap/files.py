@@ -79,6 +79,18 @@ def atomic_write(path: str | Path) -> Generator[IO[bytes]]:
                 os.unlink(temporary)
 
 
+def refuse_overwriting(out: str | Path | None, *inputs: str | Path | None) -> None:
+    """Complain where a result would replace what it is made from."""
+    for each in inputs:
+        if out is None or each is None or not Path(out).is_file():
+            continue
+        with contextlib.suppress(OSError):
+            if Path(each).samefile(out):
+                raise RecapError(
+                    f"{out}: this is the file that is read, and writing there would replace it; give another"
+                )
+
+
 def make_folder(path: Path) -> None:
     """Make a folder for output, with those above it."""
     try:

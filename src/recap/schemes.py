@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Protocol, cast
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from recap.claims import Statement
     from recap.datasets import Loaded
 
 DEFAULT_MODEL = "world:aligned"
-"""asked where nobody names a model"""
+DEFAULT_MODELS = (DEFAULT_MODEL, "photo:coco")
+"""asked where nobody names a model, as far as they are there: the first that was made for such pictures. The narrower
+domain comes first; a model of photographs is not needed to see that a picture is a drawn scene"""
 _MODULES = {"world": "recap.world.scheme", "photo": "recap.photo.scheme"}
 _PARTS = {"recap_photo_tower": "recap.photo.tower"}
 """network parts of the package's own, by the name that a checkpoint's config has for them"""
@@ -49,10 +50,6 @@ class Scheme(Protocol):
 
     def policy_file(self, name: str) -> Path:
         """The policy that was calibrated for a checkpoint."""
-        ...
-
-    def notes(self, model: str, statement: Statement) -> list[str]:
-        """What somebody should know who asks this checkpoint about this statement."""
         ...
 
     def load_dataset(self, name: str) -> Loaded:

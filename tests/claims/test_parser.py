@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recap.claims import NoRelationError, default_graph, default_lexicon, parse
+from recap.claims import NoRelationError, default_graph, default_lexicon, parse, parse_existence
 from recap.probes import question
 
 UNDERSTOOD = [
@@ -202,3 +202,15 @@ def test_any_text_is_understood_or_refused_in_one_line(text: str) -> None:
         assert found.subject
         assert found.object
         assert found.relation in default_lexicon().families
+
+
+def test_existence_is_read_apart_from_relations():
+    lexicon = default_lexicon()
+    read = {
+        text: (found.subject, found.is_question)
+        for text in ("Is there a basket in the picture?", "Are there two dogs?", "There is an old man in this photo.")
+        if (found := parse_existence(text, lexicon)) is not None
+    }
+    assert list(read.values()) == [("basket", True), ("two dogs", True), ("old man", False)]
+    for text in ("Is there a mug on the table?", "Is the mug on the table?", "There is no dog."):
+        assert parse_existence(text, lexicon) is None

@@ -14,9 +14,10 @@ from recap.cli.main import app
 from recap.models.load import LOCAL, REMOTE
 
 FUNCTIONS = {
-    "audit": ("recap.audit:Auditor.load", "recap.audit:Auditor.audit"),
-    "bench": ("recap.bench.run:bench",),
+    "audit": ("recap.audit:Auditor.load", "recap.audit:Auditor.audit", "recap.audit:Auditor.audit_text"),
+    "bench": ("recap.bench.run:bench", "recap.bench.pictures:bench_pictures"),
     "calibrate": ("recap:calibrate",),
+    "captions": ("recap.audit:Auditor.load", "recap.world.captions:caption_study"),
     "data fetch": ("recap.datasets.fetch:fetch_dataset",),
     "data stats": ("recap.datasets:load_dataset", "recap.datasets:dataset_stats"),
     "decide": ("recap:decide",),
@@ -25,11 +26,14 @@ FUNCTIONS = {
     "graph check": ("recap.claims:check_graph",),
     "graph learn": ("recap.evaluation.learned_graph:learn_graph",),
     "graph show": ("recap:load_graph",),
-    "parse": ("recap:parse",),
+    "parse": ("recap:parse", "recap:extract"),
+    "plan": ("recap:plan_labels",),
     "probe": ("recap:probe",),
+    "queue": ("recap:queue",),
     "reproduce": ("recap:reproduce",),
     "score": ("recap:score",),
     "table convert": ("recap:read_table",),
+    "table label": ("recap:label",),
 }
 NO_FUNCTION = {"serve", "data list"}
 """a process of its own, and a list that is data already: DATASETS"""
@@ -42,12 +46,17 @@ OTHER_NAMES = {
     "data stats": {"dataset": "name"},
     "table convert": {"table": "path"},
 }
+EITHER = "answers max_pixels"
+"""options of every model, here or served"""
 ONLY_PRINTING = {"json", "context", "list_"}
 WRITTEN_BY_THE_COMMAND = {
     ("score", "out"),
     ("decide", "out"),
     ("evaluate", "out"),
     ("graph learn", "out"),
+    ("plan", "out"),
+    ("queue", "out"),
+    ("table label", "out"),
     ("table convert", "out"),
 }
 """the result is returned, or written by `write_table` and the like"""
@@ -55,6 +64,8 @@ READ_WITH = {("graph learn", "graph"), ("parse", "graph")}
 """the option names the file that the function's table or graph comes from"""
 ELSEWHERE = {
     ("bench", "against"),  # recap.bench.against, with the two options after it
+    ("bench", "pictures"),  # recap.bench.pictures, with its model
+    ("bench", "model"),
     ("bench", "server"),
     ("bench", "concurrency"),
     ("bench", "arch"),  # tiny, for a first try; a function is told which
@@ -62,6 +73,11 @@ ELSEWHERE = {
     ("demo", "out"),
     ("reproduce", "out"),
     ("audit", "model"),  # the command asks a model in the box where none is named
+    ("captions", "model"),
+    ("audit", "question"),  # either one or a text: two functions
+    ("audit", "text"),
+    ("parse", "question"),
+    ("parse", "text"),
 }
 
 
@@ -97,7 +113,7 @@ def test_the_function_has_every_option_with_its_default(command: str) -> None:
         called = OTHER_NAMES.get(command, {}).get(name, name)
         if called not in known:
             assert passes_on, f"{name} is an option of recap {command}, but not of {FUNCTIONS[command]}"
-            assert name in LOCAL + REMOTE
+            assert name in f"{LOCAL} {REMOTE} {EITHER}".split()
             assert option.default in (None, False), f"{name}: what is not given is left to the model"
         elif option.default is not inspect.Parameter.empty:
             default = known[called].default

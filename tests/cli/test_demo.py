@@ -90,15 +90,14 @@ def test_python_makes_what_the_command_makes(demo: tuple[Path, str]) -> None:
 
 def test_the_picture_it_leaves_can_be_audited_as_it_says(recap: Recap, demo: tuple[Path, str]) -> None:
     picture = sorted((demo[0] / "d" / "pictures").glob("*.png"))[0]
-    ran = recap("audit", picture, "Is the guitar to the left of the laptop?", "--json")
+    ran = recap("audit", picture, "Is the guitar to the left of the chest?", "--json")
     assert ran.code == 0, ran.err
     found = json.loads(ran.out)
     assert found["accepted"] in (True, False)
     assert found["mode"] == "recap-selector"
     assert found["row"]["model"].startswith("world:aligned@")
-    assert "no --model given, so world:aligned is asked" in ran.err
-    assert 'world:aligned has never seen "laptop", so its answer means nothing' in ran.err
-    assert len(found["notes"]) == 2
+    assert "no --model given, so world:aligned was asked" in ran.err
+    assert len(found["notes"]) == 1
 
 
 def test_a_question_about_known_things_brings_no_warning(recap: Recap) -> None:

@@ -103,7 +103,7 @@ def test_a_key_must_fit_a_header(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_the_command_guards_and_ends_when_its_streams_have_ended() -> None:
     with listening(Upstream(lambda _: "Yes, it is, and that is so.", pause=0.1)) as behind:
-        with serving("--upstream", f"{behind.root}/v1", **{KEY: "sk-upstream"}) as server:
+        with serving("--model", "world:aligned", "--upstream", f"{behind.root}/v1", **{KEY: "sk-upstream"}) as server:
             found = httpx.get(f"{server.url}/v1/models", trust_env=False, timeout=20)
             assert found.json()["data"] == [{"id": "scripted"}]
             assert behind.last.headers["authorization"] == "Bearer sk-upstream"
@@ -119,3 +119,12 @@ def test_the_command_guards_and_ends_when_its_streams_have_ended() -> None:
             assert server.process.wait(60) in (0, -signal.SIGTERM)
         assert "sk-upstream" not in "".join(server.said)
         assert f"before {behind.root}: {server.url}/v1/chat/completions (the guard, annotate)" in "".join(server.said)
+
+
+def test_the_rule_on_claims_stands_beside_what_is_done_on_failure() -> None:
+    found = service_options("127.0.0.1", upstream=URL, reject_when="0.5", on_failure="reject")
+    assert (found["reject_when"], found["on_failure"]) == ("0.5", "reject")
+    with pytest.raises(RecapError, match="--reject-when belongs to --upstream"):
+        service_options("127.0.0.1", reject_when="any")
+    with pytest.raises(RecapError, match='"most" is no rule'):
+        service_options("127.0.0.1", upstream=URL, reject_when="most")

@@ -60,8 +60,12 @@ def _tables(folder: Path) -> None:
     assert probed.exit_code == 0, probed.output
     calibrated = recap("calibrate", table, "--coverage", "0.8", "--out", str(folder / "policy.json"))
     assert calibrated.exit_code == 0, calibrated.output
-    for name in ("calibration.jsonl", "new.jsonl", "vsr.jsonl"):
+    for name in ("calibration.jsonl", "new.jsonl", "pilot.jsonl", "vsr.jsonl"):
         shutil.copy(table, folder / name)
+    lines = [json.loads(line) for line in (folder / "table.jsonl").read_text().splitlines()]
+    unlabelled = "".join(json.dumps(line | {"label": None}) + "\n" for line in lines)
+    (folder / "unlabelled.jsonl").write_text(unlabelled)
+    (folder / "filled.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:5]))
     with warnings.catch_warnings():  # a table over the pair as asked: the conversion undoes itself, and warns
         warnings.simplefilter("ignore")
         asked = recap("table", "convert", "--pair", "asked", table, str(folder / "mine-margins.jsonl"))

@@ -31,7 +31,10 @@ SMALLER = (
     (r"^recap probe world:", "--limit 24"),
     (r"^recap bench\b", "--arch tiny --images 2"),
     (r"^recap evaluate\b", "--splits 3"),
+    (r"^recap calibrate\b.* --risk-at-most\b", "--risk-at-most 0.5"),
+    (r"^recap plan\b", "--risk-at-most 0.5 --units 24"),
     (r"^recap serve\b", "--port 0"),
+    (r"^recap captions\b", "--count 80"),
 )
 """options that make a command take seconds; they replace its own"""
 
@@ -59,6 +62,7 @@ OTHERS_OPTIONS = {
     "--minutes": "recap.photo.training",
     "--steps": "recap.photo.training",
     "--grow": "recap.photo.training",
+    "--layers": "benchmarks/domain.py",
 }
 """options in the text that belong to other programs"""
 

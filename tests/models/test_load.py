@@ -28,5 +28,7 @@ def test_a_hub_name_is_one_though_a_folder_is_named_like_its_owner(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     (tmp_path / "owner").mkdir()
-    with pytest.raises(RecapError, match="^owner/name: cannot load the model: "):
+    with pytest.raises(
+        RecapError, match="^owner/name: there is no such folder, nothing of that name in the hub's cache, and "
+    ):
         load_model("owner/name")

@@ -212,7 +212,8 @@ def test_an_audit_its_json_its_counter_and_the_api_name_the_decisions_witness(
             name: value for name, value in json.loads(json.dumps(decision.to_json())).items() if name != "id"
         }
         assert replay({name: told[name] for name in ("question", "probes", "row")}, policy) == verdict
-        shown = AuditResponse.model_validate(told | {"model": "m"}).model_dump(mode="json")
+        told |= {"model": "m"}
+        shown = AuditResponse.model_validate(told).model_dump(mode="json")
         assert {name: shown[name] for name in told} == told
         metrics = Metrics(policy, target.graph)
         metrics.audited(verdict)

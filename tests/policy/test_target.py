@@ -74,6 +74,8 @@ def test_only_the_threshold_and_what_it_was_ranked_among_change(mode: str) -> No
         before.pop(changing), after.pop(changing)
     reference = before["cdfs"].pop("reference"), after["cdfs"].pop("reference")
     assert (reference[0] is None) == (reference[1] is None) == (mode == "staged")
+    assert ("sample" in before["cdfs"]) == ("sample" in after["cdfs"]) == (mode != "staged")
+    before["cdfs"].pop("sample", None), after["cdfs"].pop("sample", None)
     assert before == after
 
 

@@ -45,12 +45,20 @@ class Echo:
 
     identity = Identity("echo", "1", "float32", "none", "tree", "t", ((1,), (2,)), "none")
 
+    padded, preparing = True, 1
+
     def __init__(self) -> None:
         self.batches: list[list[Request]] = []
 
     @property
     def forwards(self) -> int:
         return len(self.batches)
+
+    def expect(self, tokens: int) -> None:
+        return None
+
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        return 1.0, 1.0
 
     def prepare(self, requests: list[Request]) -> None:
         return None
@@ -95,6 +103,44 @@ def test_batches_keep_to_the_token_budget_and_never_mix() -> None:
     job = plan_job(items(7), "cal", flat, 350)
     assert [len(batch) for batch in job.batches] == [3, 3, 1, 1]
     assert all(len({e.image is None for e in batch}) == 1 for batch in job.batches)
+
+
+def by_picture(image: str | None, questions: int) -> int:
+    return 10 if image is None else (100, 30, 90, 40, 80)[int(image)]
+
+
+def test_padded_batches_hold_pictures_of_like_sizes_and_keep_a_pictures_views_together() -> None:
+    job = plan_job(items(5), "diagnostic", by_picture, 200)
+    pictures = [[e.image for e in batch] for batch in job.batches if batch[0].image is not None]
+    assert pictures == [["1", "1", "3", "3"], ["4", "4"], ["2", "2"], ["0", "0"]]
+    assert job.tokens == 2 * (100 + 30 + 90 + 40 + 80) + 10 * sum(b[0].image is None for b in job.batches) * len(
+        job.batches[-1]
+    )
+
+
+def test_packed_batches_hold_the_sum_of_their_sizes_in_the_jobs_order() -> None:
+    job = plan_job(items(5), "cal", by_picture, 230, padded=False)
+    assert [[e.image for e in batch] for batch in job.batches] == [["0", "1", "2"], ["3", "4"], [None]]
+
+
+def test_the_first_batches_of_a_large_budget_are_small() -> None:
+    job = plan_job(items(5), "img", lambda _image, _questions: 6000, 24000, padded=False)
+    assert [len(batch) for batch in job.batches] == [1, 2, 2]
+    assert plan_job(items(5), "img", lambda _image, _questions: 6000, 24000).batches[0][3:]
+
+
+def test_many_threads_prepare_and_the_order_stays() -> None:
+    job = plan_job(items(12), "img", flat, 100)
+    with Store(":memory:") as store:
+        alone = run_job(job, Echo(), store, shown)
+    model = Echo()
+    model.preparing = 3
+    with Store(":memory:") as store:
+        together = run_job(job, model, store, shown)
+    assert together.margins == alone.margins
+    assert [len(batch) for batch in model.batches] == [len(batch) for batch in job.batches]
+    asked = [request.questions for batch in model.batches for request in batch]
+    assert asked == [entry.questions for batch in job.batches for entry in batch]
 
 
 def test_rows_hold_what_was_asked() -> None:

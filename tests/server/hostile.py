@@ -12,6 +12,8 @@ from typing import Any
 
 from PIL import Image
 
+from tests.server import costly
+
 QUESTION = "Is the crate on the suitcase?"
 Hostile = tuple[str, bytes, dict[str, str]]
 """what it is, the body, its headers"""
@@ -81,6 +83,11 @@ def pictures() -> Iterator[tuple[str, bytes]]:
     yield "FLI", bytes([0, 0, 0, 0, 0x11, 0xAF]) + bytes(128)
     yield "PCX", b"\x0a\x05\x01\x08" + bytes(200)
     yield "a JPEG of markers", b"\xff\xd8" + b"\xff\xe1\x00\x02" * 20_000
+    yield "a JPEG of a thousand scans", costly.many_scans(1000, 512)
+    yield "a JPEG of 50,000 Exif segments", costly.many_exifs(50_000)
+    yield "a TIFF of 2,000 pages", costly.many_frames(2000)
+    yield "a TIFF with a vast tile", costly.vast_tile()
+    yield "a TIFF of damaged tags", costly.noisy_tags(2000)
     yield "a PNG with a lying chunk", b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 0x7FFFFFFF) + b"IHDR" + bytes(32)
     yield "a PNG with a text bomb", b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 9, 9, 8, 2, 0, 0, 0)) + chunk(
         b"zTXt", b"k\x00\x00" + zlib.compress(bytes(30_000_000))
@@ -184,25 +191,26 @@ def bodies() -> Iterator[Hostile]:
         "multipart/form-data; boundary=",
         "multipart/form-data; boundary=x; boundary=y",
         "multipart/form-data; boundary=" + "x" * 5000,
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/jsonp",
+        "text/plain; x=application/json",
+        "",
     ):
-        yield f"a form without parts ({kind[:44]})", b"--x--\r\n", {"content-type": kind}
-    for name in ("../../evil.png", "/etc/passwd", "a\x00b.png", "x" * 3000, '"; drop', "evil.png\r\nX-Evil: 1"):
+        yield f"a body as {kind[:44]}", json.dumps(good).encode(), {"content-type": kind}
+    for origin in ("https://evil.example", "null", "http://localhost.evil.example", "http://", "http://[::1"):
+        yield f"a page of {origin}", json.dumps(good).encode(), JSON | {"origin": origin}
+    for site in ("cross-site", "same-site", "whatever"):
+        yield f"a {site} page", json.dumps(good).encode(), JSON | {"sec-fetch-site": site}
+    for coding in ("gzip", "deflate", "gzip, gzip", "br", "identity, gzip"):
         yield (
-            f"a form with a file called {name[:20]!r}",
-            *form({"image": b"no picture", "question": QUESTION.encode()}, name),
+            f"a body in {coding}",
+            zlib.compress(json.dumps(good).encode(), wbits=31),
+            JSON | {"content-encoding": coding},
         )
-    yield "a form with many parts", *form({f"f{i}": b"x" for i in range(300)})
-    yield "a form with a long question", *form({"image": small(), "question": b"x" * 100_000})
-    yield "a form with a text for a picture", *form({"question": QUESTION.encode()})
-    yield "a form with a bomb", *form({"image": png(50_000, 50_000), "question": QUESTION.encode()})
-    yield "a form with a stowaway", *form({"image": small(), "question": QUESTION.encode(), "policy": b"x"})
-
-
-def form(parts: dict[str, bytes], filename: str = "a.png") -> tuple[bytes, dict[str, str]]:
-    """A form as a careless client would write it, names unescaped."""
-    body = b""
-    for name, data in parts.items():
-        file = f'; filename="{filename}"' if name == "image" else ""
-        body += f'--cut\r\nContent-Disposition: form-data; name="{name}"{file}\r\n\r\n'.encode("utf-8", "replace")
-        body += data + b"\r\n"
-    return body + b"--cut--\r\n", {"content-type": "multipart/form-data; boundary=cut"}
+    yield "a body of parts alone", b'{"image": [' + b"[]," * 200_000 + b"[]]}", JSON
+    yield (
+        "a scene beyond all numbers",
+        json.dumps({"image": "world:whatsup/00000000099999", "question": QUESTION}).encode(),
+        JSON,
+    )

@@ -50,24 +50,24 @@ def near(told: Any) -> Any:
 
 def test_the_documents_examples_are_true(client: TestClient) -> None:
     told = client.post("/v1/audit", json=EXAMPLES["audit"]).json()
-    assert told == near(EXAMPLES["verdict"])
+    # The document leaves nulls out of its examples.
+    assert told == near(EXAMPLES["verdict"] | {"no_verdict": None})
     both = client.post("/v1/audit/batch", json=EXAMPLES["batch"]).json()["verdicts"]
-    assert both[0] == near(EXAMPLES["verdict"])
+    assert both[0] == near(EXAMPLES["verdict"] | {"no_verdict": None})
     assert (both[1]["answer"], both[1]["question"]) == ("no", "Is the crate below the suitcase?")
     document = client.get("/v1/openapi.json").json()
-    assert document["components"]["schemas"]["AuditResponse"]["examples"] == [EXAMPLES["verdict"]]
+    # The framework leaves nulls out of its document.
+    known = {name: value for name, value in EXAMPLES["verdict"].items() if value is not None}
+    assert document["components"]["schemas"]["AuditResponse"]["examples"] == [known]
 
 
 @pytest.mark.parametrize("answer", [None, "yes", "no"])
-def test_json_data_url_and_form_get_the_librarys_verdict(
-    client: TestClient, auditor: Auditor, answer: str | None
-) -> None:
+def test_json_and_data_url_get_the_librarys_verdict(client: TestClient, auditor: Auditor, answer: str | None) -> None:
     expected = auditor.audit(open_image(SCENE), QUESTION, answer)
     text, given = base64.b64encode(png()).decode(), {} if answer is None else {"answer": answer}
     asked = [
         client.post("/v1/audit", json={"image": text, "question": QUESTION} | given),
         client.post("/v1/audit", json={"image": "data:image/png;base64," + text, "question": QUESTION} | given),
-        client.post("/v1/audit", data={"question": QUESTION} | given, files={"image": ("../../etc/passwd", png())}),
     ]
     for response in asked:
         told = response.json()
@@ -206,7 +206,8 @@ def test_pictures_of_the_same_bytes_share_a_forward(auditor: Auditor) -> None:
 def test_one_picture_that_cannot_be_shown_does_not_fail_the_others(auditor: Auditor) -> None:
     batcher = Batcher(auditor, Limits())
     broken = case(name="broken")
-    broken.image.convert = None  # type: ignore[union-attr]
+    broken.image.crop = broken.image.resize = broken.image.tobytes = None  # type: ignore[union-attr]
+    broken.image.im = None  # type: ignore[union-attr]
     found = batcher._audit_batch([case(), broken])
     assert isinstance(found[0], Verdict)
     assert str(found[1]) == "the model could not be asked about this picture"

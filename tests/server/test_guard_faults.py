@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 
 from recap import Auditor
 from recap.server.app import create_app
-from recap.server.service import Limits, Service
+from recap.server.service import REJECT_TEXT, Limits, Service
 from tests.server.callers import CALLER, QUESTION, Start, ask, body, client, post, skipped
 from tests.server.upstream import Upstream, completion, served
 
@@ -104,11 +105,30 @@ def test_a_full_queue_lets_the_answer_pass_and_says_so(guard: Start, url: str) -
     assert any(each.headers["x-recap-reason"] == "too many audits are waiting" for each in found)
 
 
-def test_an_audit_that_cannot_be_made_lets_the_answer_pass(guard: Start, auditor: Auditor, url: str) -> None:
+@pytest.mark.parametrize(
+    ("on_reject", "on_failure", "passes"),
+    [("annotate", None, True), ("annotate", "reject", False), ("replace", None, False), ("replace", "pass", True)],
+)
+def test_an_audit_that_cannot_be_made_passes_or_is_rejected(
+    guard: Start, auditor: Auditor, url: str, on_reject: str, on_failure: str | None, passes: bool
+) -> None:
     assert auditor.policy is not None
     elsewhere = Auditor(auditor.model, auditor.policy)
     elsewhere.policy = replace(auditor.policy, graph="http://10.1.2.3/v1#secret")
-    address, _ = guard(auditor=elsewhere, on_reject="replace")
-    found = post(address, body(url))
-    assert skipped(found) == "the audit could not be made"
-    assert found.json() == completion("Yes.")
+    address, _ = guard(auditor=elsewhere, on_reject=on_reject, on_failure=on_failure)
+    unreadable = "data:image/png;base64," + base64.b64encode(b"this is no picture").decode()
+    for asked, why in ((url, "the audit could not be made"), (unreadable, "this is not a JPEG")):
+        found = post(address, body(asked))
+        streamed = post(address, body(asked, stream=True))
+        if passes:
+            assert why in skipped(found)
+            assert found.json() == completion("Yes.")
+            continue
+        assert (found.headers["x-recap"], why in found.headers["x-recap-reason"]) == ("rejected", True)
+        told = found.json()
+        assert (told["recap"]["accepted"], told["recap"]["verdict"]) == (False, "rejected")
+        said = told["choices"][0]["message"]["content"]
+        assert said == (REJECT_TEXT if on_reject == "replace" else "Yes.")
+        assert ("Yes." in streamed.text) is (on_reject == "annotate")
+        assert '"verdict": "rejected"' in streamed.text
+    assert "not audited" not in post(address, body(url, "What is this?")).headers["x-recap-reason"]

@@ -20,7 +20,7 @@ from recap.server.app import create_app
 from recap.server.page import PICTURE_SIZE, scenes
 from recap.server.service import Service
 from recap.world.benchmarks import benchmark
-from recap.world.bundled import unknown_things
+from recap.world.objects import things
 
 TOKEN = "sesame-sesame-sesame"
 
@@ -80,7 +80,8 @@ def test_neither_script_nor_style_is_inside_the_page(client: TestClient) -> None
 def test_scenes_are_for_those_who_have_the_token(client: TestClient) -> None:
     assert client.get("/v1/scenes").status_code == 401
     told = client.get("/v1/scenes", headers={"authorization": f"Bearer {TOKEN}"}).json()
-    assert (told["model"], told["at_home"], len(told["scenes"])) == (DEFAULT_MODEL, True, 12)
+    assert (told["model"], told["at_home"], len(told["scenes"])) == (DEFAULT_MODEL, True, 15)
+    assert told["models"] == [{"name": DEFAULT_MODEL, "pictures": "drawn scenes", "knows": list(things())}]
 
 
 def test_a_scene_is_drawn_and_an_unknown_one_is_not(client: TestClient) -> None:
@@ -92,7 +93,25 @@ def test_a_scene_is_drawn_and_an_unknown_one_is_not(client: TestClient) -> None:
         assert client.get(f"/v1/scenes/{name}/picture", headers=known).status_code == 404
 
 
-@pytest.mark.parametrize("name", scenes())
+def test_photographs_come_along_with_their_terms(client: TestClient) -> None:
+    known = {"authorization": f"Bearer {TOKEN}"}
+    found = [each for each in scenes().values() if each.kind == "photograph"]
+    assert len(found) == 3
+    terms = resources.files("recap.server").joinpath("photographs", "README.md").read_text("utf-8")
+    sizes: list[int] = []
+    for each in found:
+        got = client.get(f"/v1/scenes/{each.name}/picture", headers=known)
+        assert got.headers["content-type"] == "image/jpeg"
+        assert min(Image.open(io.BytesIO(got.content)).size) >= 300
+        sizes.append(len(got.content))
+        assert each.credit is not None
+        assert each.credit.endswith(("CC0", "public domain"))
+        assert f"`{each.name.partition('/')[2]}.jpg`" in terms
+        assert all(default_graph().parse(question).covered for question in each.questions)
+    assert sum(sizes) < 150_000
+
+
+@pytest.mark.parametrize("name", [name for name, scene in scenes().items() if scene.kind == "drawing"])
 def test_scenes_show_what_they_say_and_can_be_asked_about(name: str) -> None:
     scene = scenes()[name]
     dataset, _, number = name.removeprefix("world:").partition("/")
@@ -101,4 +120,4 @@ def test_scenes_show_what_they_say_and_can_be_asked_about(name: str) -> None:
     for question in scene.questions:
         claim = default_graph().parse(question).statement
         assert {claim.subject, claim.object} <= set(scene.things)
-        assert unknown_things(claim.subject, claim.object) == []
+        assert {claim.subject, claim.object} <= set(things())

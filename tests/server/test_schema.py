@@ -53,6 +53,6 @@ def test_nor_does_one_to_the_guard(tmp_path: Path) -> None:
     said = json.dumps(completion("Yes.")).encode()
     with (
         listening(Upstream(raw=(200, "application/json", said))) as upstream,
-        serving("--upstream", f"{upstream.root}/v1") as server,
+        serving("--model", "world:aligned", "--upstream", f"{upstream.root}/v1") as server,
     ):
         press(server, tmp_path, 100, "negative_data_rejection")  # what is wrong with a chat is the upstream's to say

@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 from recap.claims import default_graph
 from recap.models.llava import AFTER, BEFORE, BOS, NO, YES, words_of
 from recap.probes import asked_by, question, ways
-from recap.world.bundled import MODELS, checkpoint_folder, unknown_things
+from recap.world.bundled import MODELS, checkpoint_folder
 from recap.world.objects import things
 from recap.world.training.checkpoint import FILES
 from recap.world.training.vocabulary import all_wordings, encode, usual_groups, vocabulary
@@ -105,8 +105,3 @@ def test_every_relation_is_trained_alike() -> None:
     encoded = encode(usual_groups())
     for relation in range(len(RELATIONS)):
         assert encoded.weight[encoded.relation == relation].sum() == pytest.approx(1)
-
-
-def test_things_that_were_never_seen_are_named() -> None:
-    assert unknown_things("Cat", "table") == []
-    assert unknown_things("cat", "zeppelin") == ["zeppelin"]

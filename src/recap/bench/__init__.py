@@ -1,6 +1,7 @@
 """Speed: models of real shapes with random weights, timed in several ways; a server beside them.
 
-`bench` and `compare_with_server` are what `recap bench` and `recap bench --against URL` print.
+`bench`, `bench_pictures` and `compare_with_server` are what `recap bench`, `recap bench --pictures DIR` and
+`recap bench --against URL` print.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from recap.errors import RecapError
 
 if TYPE_CHECKING:
     from recap.bench.against import EngineTiming, compare_with_server
+    from recap.bench.pictures import PictureBench, bench_pictures
     from recap.bench.run import BenchResult, bench
 
-__all__ = ["BenchResult", "EngineTiming", "bench", "compare_with_server"]
+__all__ = ["BenchResult", "EngineTiming", "PictureBench", "bench", "bench_pictures", "compare_with_server"]
 
 
 def __getattr__(name: str) -> Any:
@@ -21,7 +23,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'recap.bench' has no attribute {name!r}")
     try:
-        from recap.bench import against, run
+        from recap.bench import against, pictures, run
     except ImportError as error:
         raise RecapError(f"{error.name} is not installed: the bench needs pip install 'recap-vlm[local]'") from None
-    return getattr(run if hasattr(run, name) else against, name)
+    return next(getattr(room, name) for room in (run, against, pictures) if hasattr(room, name))

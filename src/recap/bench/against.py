@@ -11,9 +11,9 @@ from recap.datasets import load_dataset
 from recap.errors import RecapError
 from recap.images import open_image
 from recap.models import LikelihoodModel, Request
+from recap.models.layout import TreeBatch
 from recap.models.load import load_model
 from recap.models.local import LocalModel
-from recap.models.prompt import Prompted
 from recap.models.remote import is_remote
 from recap.models.remote.vllm import prefix_cache
 from recap.probing import Item, ProbeRun, plan_job, run_job
@@ -57,17 +57,26 @@ class UnsharedModel:
         self.local = local
         self.identity = replace(local.identity, scoring="unshared")
         self.way, self.tokens, self.forwards = "batched without sharing", local.tokens, 0
+        self.padded, self.preparing = local.padded, local.preparing
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         return questions * self.local.size(image, 1)
 
-    def prepare(self, requests: Sequence[Request]) -> Prompted:
-        alone = [Request(request.image, (question,)) for request in requests for question in request.questions]
-        return self.local.prompter.together(alone)
+    def expect(self, tokens: int) -> None:
+        self.local.expect(tokens)
 
-    def margins(self, requests: Sequence[Request], prepared: Prompted | None = None) -> list[list[float]]:
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        return self.local.kept(image)
+
+    def prepare(self, requests: Sequence[Request]) -> TreeBatch | None:
+        alone = [Request(request.image, (question,)) for request in requests for question in request.questions]
+        return self.local.prepare(alone)
+
+    def margins(self, requests: Sequence[Request], prepared: TreeBatch | None = None) -> list[list[float]]:
         self.forwards += 1
-        rows = iter(self.local.scorer.tree(prepared or self.prepare(requests)))
+        ready = prepared or self.prepare(requests)
+        assert ready is not None
+        rows = iter(self.local.scorer.tree(ready))
         return [[next(rows)[0] for _ in request.questions] for request in requests]
 
 
@@ -110,7 +119,8 @@ def _round(models: Sequence[LikelihoodModel], asked: Sequence[Item], address: st
             return model.size(None if image is None else pictures[image].size, questions)
 
         with Store(":memory:") as store:
-            return run_job(plan_job(which, "img", size, model.tokens), model, store, pictures.__getitem__)
+            job = plan_job(which, "img", size, model.tokens, padded=model.padded)
+            return run_job(job, model, store, pictures.__getitem__)
 
     timings: list[EngineTiming] = []
     truth: ProbeRun | None = None

@@ -15,12 +15,12 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
-from recap.bench.shapes import IMAGE_TOKEN, SHAPES, Shape, build
+from recap.bench.arithmetic import useful_operations
+from recap.bench.shapes import IMAGE_TOKEN, SHAPES, Shape, random_weights
 from recap.claims import Claim, Statement, default_graph
 from recap.errors import RecapError, one_of
-from recap.models.local import compile_layers
+from recap.models.layers import compile_layers
 from recap.models.prompt import Prompted
 from recap.models.scoring import Scorer
 from recap.models.tree import build_tree
@@ -104,7 +104,7 @@ def bench(
     kind: torch.dtype = getattr(torch, dtype or ("bfloat16" if place.type == "cuda" else "float32"))
     budget = tokens or (16384 if place.type == "cuda" else 4096)
     say(f"building {shape.about} with random weights in {kind} on {place}")
-    model = build(shape, place, kind)
+    model = random_weights(shape.config(), place, kind)
     prompter = SimpleNamespace(answers=((50,), (51,)), spelled=None, tokenizer=SimpleNamespace(pad_token_id=0))
     scorer = Scorer(model, prompter)  # pyright: ignore[reportArgumentType]
     prompts, per_statement = whatsup_work(shape, images)
@@ -186,11 +186,10 @@ class _Runner:
 
     def flops(self) -> float:
         """The arithmetic of all trees, counted on one batch."""
-        batch = self.batches()[0]
-        pixels = [self.image(i) for i in batch]
-        with FlopCounterMode(display=False) as counter:
-            self.tree(batch, pixels)
-        return float(counter.get_total_flops()) / len(batch) * len(self.prompts)
+        batches = self.batches()
+        vision = _join([self.image(i) for i in batches[0]])
+        batch = self.scorer.ready(Prompted([self.prompts[i] for i in batches[0]], vision))
+        return useful_operations(self.scorer, batch) * len(self.prompts) / len(batches[0])
 
     def batches(self) -> list[range]:
         """Images that go together: as many as the token budget holds."""
@@ -207,7 +206,8 @@ class _Runner:
         torch.manual_seed(i)
         pixels, grid = torch.randn(self.shape.pixels, device=self.device, dtype=self.dtype), self.shape.grid
         grids = {} if grid is None else {"image_grid_thw": torch.tensor([grid], device=self.device)}
-        return {"pixel_values": pixels} | grids
+        sizes = {} if self.shape.size is None else {"image_sizes": torch.tensor([self.shape.size], device=self.device)}
+        return {"pixel_values": pixels} | grids | sizes
 
 
 def _join(each: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:

@@ -28,17 +28,19 @@ class Shape:
     """shape of an image's pixel_values"""
     grid: tuple[int, int, int] | None = None
     """frames × height × width in patches, for models that are told"""
+    size: tuple[int, int] | None = None
+    """height and width in pixels, for models that are told these"""
 
 
-def build(shape: Shape, device: torch.device, dtype: torch.dtype) -> Any:
-    """The model of this shape with random weights, made on the device itself."""
+def random_weights(config: Any, device: torch.device, dtype: torch.dtype) -> Any:
+    """A model with random weights, made on the device itself."""
     from transformers import AutoModelForImageTextToText
 
     before = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
         with torch.device(device):
-            model = AutoModelForImageTextToText.from_config(shape.config(), attn_implementation="sdpa")
+            model = AutoModelForImageTextToText.from_config(config, attn_implementation="sdpa")
     finally:
         torch.set_default_dtype(before)
     # Initialisers leave some tensors empty; NaN or denormals would slow arithmetic and hide mistakes.
@@ -94,6 +96,25 @@ def _llava() -> Any:
     return LlavaConfig(vision_config=vision, text_config=text, image_token_index=IMAGE_TOKEN, vision_feature_layer=-2)
 
 
+def _onevision() -> Any:
+    from transformers import LlavaOnevisionConfig, Qwen2Config, SiglipVisionConfig
+
+    headless: dict[str, Any] = {"vision_use_head": False}
+    vision = SiglipVisionConfig(
+        hidden_size=1152, intermediate_size=4304, num_hidden_layers=26, num_attention_heads=16, image_size=384,
+        patch_size=14, **headless,
+    )  # fmt: skip
+    text = Qwen2Config(
+        hidden_size=3584, intermediate_size=18944, num_hidden_layers=28, num_attention_heads=28,
+        num_key_value_heads=4, vocab_size=152128, tie_word_embeddings=False,
+    )  # fmt: skip
+    sides = range(384, 2305, 384)
+    return LlavaOnevisionConfig(
+        vision_config=vision, text_config=text, image_token_index=IMAGE_TOKEN, video_token_index=4,
+        vision_feature_layer=-1, image_grid_pinpoints=[[high, wide] for high in sides for wide in sides],
+    )  # fmt: skip
+
+
 _QWEN_8B = {
     "hidden_size": 4096, "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32,
     "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 151936,
@@ -124,6 +145,9 @@ SHAPES: dict[str, Shape] = {
     "tiny": Shape("a small Qwen3-VL, for a CPU", lambda: _qwen3_vl(_TINY, _TINY_VISION), *_VGA),
     "qwen3-vl-2b": Shape("Qwen3-VL-2B, 640×480", lambda: _qwen3_vl(_QWEN_2B, _QWEN_2B_VISION), *_VGA),
     "qwen3-vl-8b": Shape("Qwen3-VL-8B, 640×480", lambda: _qwen3_vl(_QWEN_8B, _QWEN_8B_VISION), *_VGA),
-    "internvl3.5-8b": Shape("InternVL3.5-8B, one 448-px tile", _internvl, 256, (1, 3, 448, 448)),
+    # Twelve tiles and the whole as a thirteenth, 256 tokens each.
+    "internvl3.5-8b": Shape("InternVL3.5-8B, 640×480", _internvl, 3328, (13, 3, 448, 448)),
+    # The whole, and 2 × 2 tiles of which 40 rows of 54 features hold picture, each row ended by a token of its own.
+    "llava-onevision-7b": Shape("LLaVA-OneVision-7B, 640×480", _onevision, 2929, (1, 5, 3, 384, 384), size=(480, 640)),
     "llava-1.5-7b": Shape("LLaVA-1.5-7B, 336 px", _llava, 576, (1, 3, 336, 336)),
 }

@@ -3,19 +3,23 @@
 from recap.claims.graph import Claim, Graph, Relation
 from recap.claims.graph_file import GraphProblem, check_graph, default_graph, load_graph
 from recap.claims.lexicon import Lexicon, default_lexicon
-from recap.claims.parser import NoRelationError, Statement, parse
+from recap.claims.naming import Naming
+from recap.claims.parser import NoRelationError, Statement, as_said, parse, parse_existence
 
 __all__ = [
     "Claim",
     "Graph",
     "GraphProblem",
     "Lexicon",
+    "Naming",
     "NoRelationError",
     "Relation",
     "Statement",
+    "as_said",
     "check_graph",
     "default_graph",
     "default_lexicon",
     "load_graph",
     "parse",
+    "parse_existence",
 ]

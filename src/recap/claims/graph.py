@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from recap.claims.lexicon import Lexicon, default_lexicon
-from recap.claims.parser import Statement, parse
+from recap.claims.naming import Naming
+from recap.claims.parser import Statement, as_said, parse
 from recap.errors import RecapError, did_you_mean
 
 
@@ -42,6 +43,12 @@ class Claim:
     object: str
     contradictions: tuple[str, ...] = ()
     supports: dict[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def naming(self) -> tuple[Naming, Naming]:
+        """How the two things of the canonical pair are said."""
+        subject, obj = self.statement.naming
+        return (obj, subject) if self.swapped else (subject, obj)
 
     @property
     def covered(self) -> bool:
@@ -99,7 +106,7 @@ class Graph:
 
     def parse(self, text: str) -> Claim:
         """Read a question or statement with the lexicon and this graph's own phrases."""
-        return self.claim(parse(text, self.lexicon))
+        return self.claim(as_said(parse(text, self.lexicon), text))
 
     @cached_property
     def lexicon(self) -> Lexicon:

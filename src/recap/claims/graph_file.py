@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,6 +19,8 @@ from recap.claims.graph import Graph, Relation
 from recap.errors import RecapError, did_you_mean
 from recap.files import reading
 
+MOST_PROBLEMS = 100
+"""that are looked for: whoever mends these runs the check again"""
 Notes = Mapping[tuple[str, str], str]
 """(relation, contradiction) → what stands beside it in the file"""
 
@@ -97,12 +100,13 @@ def _parsed(text: str) -> tuple[Graph, list[GraphProblem]]:
         what = re.sub(r" ?.at (line|end).*", "", str(error)).lower()
         return graph, [GraphProblem(int(line[1]) if line else text.count("\n") + 1, f"not valid TOML: {what}")]
     except ValidationError as error:
-        found += [_explained(tuple(map(str, each["loc"])), each["type"], each["input"]) for each in error.errors()]
+        wrong = error.errors(include_url=False, include_context=False)[:MOST_PROBLEMS]
+        found += [_explained(tuple(map(str, each["loc"])), each["type"], each["input"]) for each in wrong]
     except (RecursionError, ValueError):
         found.append(((), "not a graph file: it nests too deeply, or holds a number beyond all bounds"))
     else:
         graph = Graph({name: _relation(name, entry) for name, entry in file.relations.items()}, file.families)
-        found += _semantic(graph)
+        found += islice(_semantic(graph), MOST_PROBLEMS)
     problems = [GraphProblem(_line(text, *where), what) for where, what in dict.fromkeys(found)]
     return graph, sorted(problems, key=lambda problem: problem.line)
 

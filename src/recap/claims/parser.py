@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recap.claims.lexicon import Lexicon, Match, default_lexicon
+from recap.claims.naming import SINGULAR, Naming, lowered, naming_of
 from recap.errors import RecapError, quoted
 
+APOSTROPHES = dict.fromkeys(map(ord, "\u2019\u02bc\u2018\u02b9\u00b4\u055a\ua78c\uff07\u2032"), "'")
+"""what keyboards and correction put in place of the one in "isn't\""""
 LONGEST = 400
 """characters: a question about two objects is far shorter, and prompts of pages hold more than one"""
 
@@ -31,6 +34,8 @@ class Statement:
     family: str
     phrase: str
     is_question: bool
+    naming: tuple[Naming, Naming] = (SINGULAR, SINGULAR)
+    """how subject and object are said; a benchmark's statements keep the fixed templates of the paper"""
 
 
 def parse(text: str, lexicon: Lexicon | None = None, *, phrase: str | None = None) -> Statement:
@@ -43,6 +48,41 @@ def parse(text: str, lexicon: Lexicon | None = None, *, phrase: str | None = Non
     ('mug', 'left_of', 'laptop')
     """
     return _Parser(lexicon or default_lexicon(), text, phrase).statement()
+
+
+_SHOWN = r"(?: in (?:the|this) (?:image|picture|photo|photograph|scene))?"
+EXISTENCE = re.compile(
+    rf"(?:is|are) there (?:an? |any |some )?(?P<asked>[\w' -]+?){_SHOWN}\?"
+    rf"|there (?:is|are) (?:an? |some )?(?P<stated>[\w' -]+?){_SHOWN}\.?",
+    re.IGNORECASE,
+)
+
+
+def parse_existence(text: str, lexicon: Lexicon) -> Statement | None:
+    """What a text like "Is there a basket in the picture?" asks; None if it says more, or something else.
+
+    >>> parse_existence("Is there a basket in the picture?", default_lexicon()).subject
+    'basket'
+    """
+    found = EXISTENCE.fullmatch(" ".join(text.split()))
+    name = (found["asked"] or found["stated"]) if found else ""
+    if not name or lexicon.find(name) or name.lower().split()[0] in ("no", "not"):
+        return None
+    statement = Statement(name, "exists", "", "other", "exists", found is not None and found["asked"] is not None)
+    return replace(statement, naming=(naming_of(name, text), SINGULAR))
+
+
+def as_said(statement: Statement, text: str) -> Statement:
+    """The statement with the grammar of its two names, as the text it was read in has it.
+
+    >>> as_said(parse("Two cats are on the sofa."), "Two cats are on the sofa.").subject
+    'two cats'
+    """
+    names = [lowered(name, text) for name in (statement.subject, statement.object)]
+    naming = [naming_of(name, text) for name in names]
+    if re.match(rf"\W*(?:are|were|do)\s+(?:there\s+)?(?:\w+\s+)?{re.escape(names[0])}\b", text, re.IGNORECASE):
+        naming[0] = replace(naming[0], plural=True)
+    return replace(statement, subject=names[0], object=names[1], naming=(naming[0], naming[1]))
 
 
 @dataclass(frozen=True)
@@ -71,7 +111,7 @@ class _Parser:
         """The sentence without its frames and its opening verb, and whether it asked."""
         if len(self.text) > LONGEST:
             raise self.refuse("it is too long to be one question")
-        text = unicodedata.normalize("NFKC", self.text).replace("\u2019", "'")
+        text = unicodedata.normalize("NFKC", self.text.translate(APOSTROPHES)).translate(APOSTROPHES)
         body = " ".join(re.sub(r"[\"“”„«»‘`*]", " ", text).split()).strip(" '")
         previous = None
         while body != previous:

@@ -1,24 +1,37 @@
-"""`recap audit`: one verdict, and why."""
+"""`recap audit`: one verdict, or one for each claim of a text, and why."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
+import typer
+
 import recap
 from recap.cli import options as opt
-from recap.cli.console import load_model, notice, print_json
-from recap.schemes import DEFAULT_MODEL, scheme_of
+from recap.cli.console import load_auditor, notice, print_json
+from recap.cli.text import show_text
+from recap.errors import RecapError, printable
 
 
 def run(
     image: Annotated[str, opt.argument("IMAGE", "A picture: a file, or world:whatsup/0017.")],
-    question: Annotated[str, opt.argument("QUESTION", "A yes/no question about it, or a statement.")],
+    question: Annotated[str | None, opt.argument("QUESTION", "A yes/no question about it, or a statement.")] = None,
     model: opt.ModelOrDefault = None,
     answer: Annotated[
         str | None, opt.option("yes|no", "The answer to audit.", "the model's own; yes for a statement")
     ] = None,
+    text: Annotated[str | None, opt.option("TEXT", "Instead: a caption or answer; all its claims are audited.")] = None,
+    exists: Annotated[
+        bool | None,
+        typer.Option(
+            "--exists/--no-exists",
+            help="With --text: ask whether its things are there at all.",
+            show_default="if the policy is calibrated for it",
+        ),
+    ] = None,
     policy: opt.PolicyFile = None,
     any_model: opt.AnyModel = False,
+    any_picture: opt.AnyPicture = False,
     plain: opt.Plain = False,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
@@ -38,34 +51,47 @@ def run(
     A statement is audited as it is said: it claims the answer "yes", unless --answer says otherwise.
 
     Without --policy the evidence is shown, and nothing is accepted or rejected. Without --model a small model that
-    comes with the package is asked, with the policy shipped for it. It knows drawn scenes, not photographs.
+    comes with the package is asked, with the policy shipped for it: the one that was made for such pictures. On a
+    picture that is unlike those it was trained on, or a thing that it does not know, it gives no verdict: "accepted"
+    is null, the reason says why, and the exit code is 0, as without a policy.
+
+    With --text every spatial claim of a caption or answer is audited, each as it is said and all in one forward.
 
     \b
+    Example: recap audit kitchen.jpg --text "A mug is on the table, left of a lamp." --model MODEL --policy policy.json
     Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
     """
     loading = opt.pick(locals(), opt.LOADING)
     from recap.audit import AuditCase
-    from recap.models.load import default_policy
+    from recap.images import open_image
 
     relations = recap.load_graph(graph)
-    case = AuditCase.of(image, question, answer, relations).opened()
-    name = DEFAULT_MODEL if model is None else model
-    chosen = policy or default_policy(name, graph)
-    frozen = recap.load_policy(chosen) if chosen else None
-    scheme = scheme_of(name)
-    notes = [] if scheme is None else scheme.notes(name, case.claim.statement)
-    if model is None:
-        notes.insert(0, f"no --model given, so {name} is asked: a small demonstration model of drawn scenes")
+    if (question is None) == (text is None):
+        raise RecapError("give either a QUESTION or a --text")
+    if text is not None and answer is not None:
+        raise RecapError("--answer belongs to a QUESTION; a --text says itself what holds")
+    if text is None and exists is not None:
+        raise RecapError("--exists and --no-exists go with --text")
+    case = None if question is None else AuditCase.of(image, question, answer, relations).opened()
+    if case is None:
+        open_image(image)  # one that cannot be opened is refused before a model is loaded
+    auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
+    told = auditor.audit_text(image, text or "", exists=exists) if case is None else auditor.audit_many([case])[0]
+    notes = list(told.notes)
+    if model is None and told.model is not None:
+        notes.insert(0, f"no --model given, so {told.model} was asked, a small model that comes with the package")
     for note in notes:
         notice(note)
-    [verdict] = recap.Auditor(load_model(name, **loading), frozen, relations, any_model=any_model).audit_many([case])
     if json:
-        print_json(verdict.to_json() | {"notes": notes})
+        print_json(told.to_json() | {"notes": notes})
+    elif isinstance(told, recap.TextVerdict):
+        show_text(told, auditor.policy)
     else:
-        _show(verdict)
+        frozen = None if told.accepted is None else auditor.policy
+        _show(told, None if frozen is None else f"promise: {told.promise}" if told.promise else frozen.promise)
 
 
-def _show(verdict: recap.Verdict) -> None:
+def _show(verdict: recap.Verdict, promise: str | None) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.panel import Panel
@@ -75,11 +101,14 @@ def _show(verdict: recap.Verdict) -> None:
     grid = Grid.grid(padding=(0, 2))
     widest = max(abs(probe.margin) for probe in verdict.probes) or 1.0
     for probe in verdict.probes:
-        grid.add_row(probe.role, escape(probe.question), f"{probe.margin:+.2f}", _bar(probe.margin / widest))
+        grid.add_row(probe.role, escape(printable(probe.question)), f"{probe.margin:+.2f}", _bar(probe.margin / widest))
     console = Console(highlight=False)
-    console.print(f'{escape(verdict.question)}  →  "{verdict.answer}"  [bold {colour}]{verdict.word}[/]')
+    who, word = escape(printable(verdict.model or "the model")), verdict.word.replace("-", " ")
+    console.print(f'{escape(printable(verdict.question))}  →  {who}: "{verdict.answer}"  [bold {colour}]{word}[/]')
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
-    console.print(escape(verdict.reason))
+    console.print(escape(printable(verdict.reason)))
+    if promise:
+        console.print(escape(promise))
 
 
 def _bar(share: float, width: int = 10) -> str:

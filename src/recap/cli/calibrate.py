@@ -18,9 +18,28 @@ FEW_UNITS = 30
 def run(
     table: opt.Table,
     out: Annotated[Path, opt.output("FILE", "Policy file to write.")],
-    coverage: opt.Coverage = 0.8,
+    coverage: Annotated[
+        float | None, typer.Option("--coverage", "-c", help="Share of answers to accept.", show_default="0.8")
+    ] = None,
+    risk_at_most: Annotated[
+        float | None,
+        typer.Option(help="Accept as many as possible while at most this share of them is bad.", show_default=False),
+    ] = None,
+    confidence: Annotated[
+        float | None, typer.Option(help="How sure --risk-at-most must be.", show_default="0.9")
+    ] = None,
+    of: Annotated[
+        str | None, opt.option("EVENT", "Which answers are bad: error (wrong) or hallucination.", "error")
+    ] = None,
+    per: Annotated[
+        str | None, opt.option("GROUP", "family: keep the risk in every relation family.", "all answers together")
+    ] = None,
+    gate: Annotated[
+        str, opt.option("GATE", "Who chooses the mode: paper (may confidence veto?) or utility (what accepts best?).")
+    ] = "paper",
     mode: Annotated[
-        str | None, opt.option("MODE", "recap-img, recap-selector, staged or confidence.", "the gate decides")
+        str | None,
+        opt.option("MODE", "recap-img, recap-selector, staged, confidence, or any risk by name.", "the gate decides"),
     ] = None,
     first: Annotated[
         float | None,
@@ -47,14 +66,21 @@ def run(
     On other pictures a calibrated threshold accepts more or less than its share. With --target-scores the labels of
     TABLE still choose the mode, and the threshold is ranked on the other table's rows, without labels.
 
+    With --risk-at-most the policy carries a guarantee about its errors: answers of one unit may depend on each other as
+    they like. If TABLE cannot show it, nothing is written, and the smallest risk that it can show is named.
+
     \b
     Example: recap calibrate calibration.jsonl --coverage 0.8 --out policy.json
              recap calibrate calibration.jsonl --target-scores new.jsonl --out policy.json
+             recap calibrate calibration.jsonl --risk-at-most 0.1 --confidence 0.9 --out policy.json
     """
-    options = opt.pick(locals(), "out coverage mode first level any_model")
+    options = opt.pick(locals(), "out coverage risk_at_most confidence of per gate mode first level any_model")
+    from recap.files import refuse_overwriting
     from recap.policy import labelled_rows, policy_json
+    from recap.policy.existence import existence_rows
     from recap.statistics import accuracy, hallucination_fpr
 
+    refuse_overwriting(out, table, target_scores, graph)
     relations = recap.load_graph(graph)
     rows = recap.read_table(table, relations)
     target = None if target_scores is None else recap.read_table(target_scores, relations)
@@ -62,16 +88,19 @@ def run(
     ranked = policy.ranked_on
     if target is not None and ranked is not None and ranked.rows < len(target):
         notice(f"{len(target) - ranked.rows} of {len(target)} target rows cannot be scored and were left out")
-    left_out = len(rows) - policy.counts.rows
+    stated = existence_rows(rows)
+    left_out = len(rows) - policy.counts.rows - int((stated & rows.labelled).sum())
     if left_out:
         notice(f"{left_out} of {len(rows)} rows have no label and were left out")
     units = (ranked or policy.counts).units
-    if units < FEW_UNITS:
+    if units < FEW_UNITS and policy.guarantee is None:
         notice(
             f"the threshold rests on {units} unit{'s' * (units != 1)} only: by chance, the coverage of new answers "
             f"may miss {policy.coverage:.0%} by ±{100 * policy.coverage_error:.0f} points (one standard deviation)"
         )
     labelled = labelled_rows(rows)
+    if units < FEW_UNITS and policy.guarantee is None and not ranked:
+        notice(_provable(policy, labelled))
     accepted = policy.apply(policy.scores(labelled)).accepted
     right, hfpr = (metric(accepted, labelled.yes, labelled.positive) for metric in (accuracy, hallucination_fpr))
     taken, negatives = int(accepted.sum()), int((accepted & ~labelled.positive).sum())
@@ -85,19 +114,40 @@ def run(
     counts = policy.counts
     outside = f", {counts.rows - counts.covered} of them outside the graph" if policy.fallback else ""
     typer.echo(f"mode       {policy.mode}" + ("" if mode is None else "  (as asked)"))
-    typer.echo(f"threshold  {policy.threshold:.4f} for {policy.coverage:.0%} coverage")
+    if policy.guarantee is None or not policy.guarantee.per_family:
+        typer.echo(f"threshold  {policy.threshold:.4f} for {policy.coverage:.0%} coverage")
+    else:
+        for family, threshold in policy.guarantee.thresholds.items():
+            typer.echo(f"threshold  {'none  ' if threshold is None else f'{threshold:.4f}'} for {family}")
     if policy.staged:
         typer.echo(f"first      confidence risk ≤ {policy.staged.threshold:.4f} is accepted without probing")
-    if policy.gate:
+    if policy.utility:
+        typer.echo(f"utility    {policy.utility.verdict}")
+    elif policy.gate:
         typer.echo(f"gate       {policy.gate.verdict}")
     typer.echo(f"fitted on  {counts.rows} rows in {counts.units} units{outside}")
     shares = [f"{value:.1%}" if n else "undefined" for value, n in ((right, taken), (hfpr, negatives))]
     typer.echo(
         f"accepts    {taken} of these {len(labelled)} answers: {shares[0]} right, H-FPR {shares[1]} (n = {negatives})"
     )
+    typer.echo(f"promise    {policy.promise}")
     if ranked:
         typer.echo(f"ranked on  {ranked.rows} target rows in {ranked.units} units; their labels, if any, chose nothing")
         typer.echo(
             f"there      calibration's threshold {ranked.source_threshold:.4f} accepts {ranked.source_coverage:.1%}"
         )
     typer.echo(f"policy     {out}")
+
+
+def _provable(policy: recap.Policy, labelled: recap.MarginTable) -> str:
+    """What so few units can promise at best."""
+    from recap.policy.certify import smallest_risk
+
+    told = "with 90 % confidence, "
+    try:
+        smallest = smallest_risk(policy.scores(labelled), 0.9, mode=None if policy.staged else policy.mode)
+    except recap.RecapError as error:
+        return f"nothing can be promised about errors: {error}"
+    if smallest is None:
+        return f"{told}these units cannot promise any risk below 1"
+    return f"{told}the smallest risk that these units could promise is {smallest:.3g} (--risk-at-most)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -11,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from recap.errors import printable
 from recap.files import atomic_write
 
 if TYPE_CHECKING:
+    from recap import Auditor
     from recap.models import LikelihoodModel
 
 
 def notice(message: str) -> None:
     """Something the user should know, without disturbing what a program reads."""
-    typer.echo(f"recap: {message}", err=True)
+    with contextlib.suppress(OSError):  # a notice is not worth the work, where stderr takes no more
+        typer.echo(f"recap: {printable(message)}", err=True)
 
 
 def name_some(lines: Sequence[str], what: str, most: int = 20) -> None:
@@ -54,10 +58,25 @@ def split_names(named: list[str] | None, more: list[str]) -> list[str] | None:
 
 def load_model(name: str, **options: Any) -> LikelihoodModel:
     """A model for a command, here or in a worker: what there is to say goes to stderr, and transformers stays quiet."""
-    # Read when transformers is imported, which has not happened yet.
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    if not sys.stderr.isatty():
-        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    _keep_transformers_quiet()
     from recap.models.load import load_model as load
 
     return load(name, **({"say": notice} | options))
+
+
+def load_auditor(model: str | None, policy: Path | None, **options: Any) -> Auditor:
+    """The auditor of a command: of the model that is named, or of those in the box, of which one speaks."""
+    _keep_transformers_quiet()
+    from recap import Auditor
+    from recap.routing import BundledAuditor
+
+    if model is None:
+        return BundledAuditor.load_default(policy, say=notice, **options)
+    return Auditor.load(model, policy, say=notice, **options)
+
+
+def _keep_transformers_quiet() -> None:
+    """Read when transformers is imported, which has not happened yet."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if not sys.stderr.isatty():
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")

@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import recap
 from recap.cli import options as opt
 from recap.cli.console import print_json
+from recap.errors import RecapError
+
+if TYPE_CHECKING:
+    from recap.claims.text import Extraction
 
 app = opt.command_group("The relation graph: show it, check your own, or learn more of it.")
 
 
 def parse(
-    text: Annotated[str, opt.argument("TEXT", "A question or statement.")],
+    question: Annotated[str | None, opt.argument("QUESTION", "A question or statement.")] = None,
+    text: Annotated[str | None, opt.option("TEXT", "Instead: any text, of which every claim is shown.")] = None,
+    exists: Annotated[bool, typer.Option("--exists", help="With --text: also the things it says are there.")] = False,
     graph: opt.GraphFile = None,
     json: opt.Json = False,
 ) -> None:
     """Show the claim that a question or statement makes, its canonical form, and its probes.
 
+    With --text, show all spatial claims of a caption or answer with their places, and what was not understood.
+
     \b
     Example: recap parse "Is the mug to the right of the laptop?"
+    Example: recap parse --text "A mug and a plate are on the table, which is under a lamp."
     """
     relations = recap.load_graph(graph)
-    claim = relations.parse(text)
+    if (question is None) == (text is None):
+        raise RecapError("give either one QUESTION or a --text")
+    if text is not None:
+        _show_text(recap.extract(text, relations, exists=exists), as_json=json)
+        return
+    if exists:
+        raise RecapError("--exists goes with --text")
+    claim = relations.parse(question or "")
     said = claim.statement
-    asked = " ".join(text.split()) if said.is_question else None
+    asked = " ".join((question or "").split()) if said.is_question else None
     questions = recap.plan_probes(claim, "img", graph=relations, asked=asked).questions()
     family = relations.family_of(said.relation)
     if json:
@@ -47,6 +63,20 @@ def parse(
         typer.echo("supports       " + (", ".join(f"{name} (β = {w:g})" for name, w in claim.supports.items()) or "–"))
     for name, sentence in questions.items():
         typer.echo(f"  {name:<12} {sentence}")
+
+
+def _show_text(found: Extraction, *, as_json: bool) -> None:
+    if as_json:
+        print_json(found.to_json())
+        return
+    for claim in found.claims:
+        said = f"{claim.subject} {claim.relation}" + (f" {claim.object}" if claim.object else "")
+        reserve = "   (with reserve)" if claim.hedged else ""
+        typer.echo(f"{claim.start:>5}–{claim.end:<5} {claim.answer:<4} {said}{reserve}")
+    for part in found.unsure:
+        typer.echo(f'{part.start:>5}–{part.end:<5} ?    "{found.text[part.start : part.end]}": {part.why}')
+    if not found.claims and not found.unsure:
+        typer.echo("no spatial claim")
 
 
 @app.command("show")

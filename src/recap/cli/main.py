@@ -12,7 +12,21 @@ from typing import Annotated, Any
 import typer
 
 import recap
-from recap.cli import audit, bench, calibrate, data, demo, evaluate, graph, probe, reproduce, serve, table
+from recap.cli import (
+    audit,
+    bench,
+    calibrate,
+    captions,
+    data,
+    demo,
+    evaluate,
+    graph,
+    plan,
+    probe,
+    reproduce,
+    serve,
+    table,
+)
 from recap.cli.console import notice
 from recap.errors import RecapError, RecapWarning, reason
 
@@ -32,10 +46,13 @@ NAMES = {"allow_extra_args": True}
 app.command("demo")(demo.run)
 app.command("audit")(audit.run)
 app.command("parse")(graph.parse)
+app.command("captions")(captions.run)
 app.command("probe")(probe.run)
 app.command("score", context_settings=NAMES)(table.score)
 app.command("calibrate")(calibrate.run)
+app.command("plan")(plan.run)
 app.command("decide")(table.decide)
+app.command("queue")(table.queue)
 app.command("evaluate", context_settings=NAMES)(evaluate.run)
 app.command("reproduce", context_settings=NAMES)(reproduce.run)
 app.command("bench")(bench.run)

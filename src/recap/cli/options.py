@@ -54,13 +54,20 @@ Level = Annotated[float, typer.Option(help="Joint confidence level of the gate's
 Coverage = Annotated[float, typer.Option("--coverage", "-c", help="Share of answers to accept.")]
 _MODEL = "A folder, a hub name, or http://host:port/v1#name."
 Model = Annotated[str, option("MODEL", _MODEL, names="--model -m")]
-ModelOrDefault = Annotated[str | None, option("MODEL", _MODEL, "world:aligned", "--model -m")]
+ModelOrDefault = Annotated[str | None, option("MODEL", _MODEL, "the bundled one made for such pictures", "--model -m")]
 PolicyFile = Annotated[
-    Path | None, option("FILE", "Policy file.", "the one shipped with a world: model", "--policy -p")
+    Path | None, option("FILE", "Policy file.", "the one shipped with a bundled model", "--policy -p")
 ]
 AnyModel = Annotated[bool, typer.Option("--any-model", help="Use a policy of another model all the same.")]
+AnyPicture = Annotated[
+    bool,
+    typer.Option("--any-picture", help="Bundled models: a verdict on pictures and things beyond their domain, too."),
+]
 Dtype = Annotated[
-    str | None, typer.Option(help="float32, bfloat16 or float16.", show_default="as the checkpoint's config says")
+    str | None,
+    typer.Option(
+        help="float32, bfloat16, float16, or fp8: fast, less exact.", show_default="as the checkpoint's config says"
+    ),
 ]
 AnswerMode = Annotated[
     str | None,
@@ -71,7 +78,14 @@ Pad = Annotated[bool, typer.Option("--pad", help="Pad pictures to squares, for p
 Device = Annotated[str | None, typer.Option(help="cpu, cuda, cuda:1, ….", show_default="a GPU if there is one")]
 Attention = Annotated[str | None, typer.Option(help="Attention implementation of transformers.", show_default="sdpa")]
 Plain = Annotated[bool, typer.Option("--plain", help="Score every question by itself, without the token tree.")]
-Compiled = Annotated[bool, typer.Option("--compile", help="Fuse the layers: slower to start, faster on a GPU.")]
+Compiled = Annotated[
+    bool | None,
+    typer.Option(
+        "--compile/--no-compile",
+        help="Fuse the layers: slower to start, then faster on a GPU.",
+        show_default="on a GPU if the job is long enough",
+    ),
+]
 Root = Annotated[Path | None, option("DIR", "Folder with the official files.")]
 StoreFile = Annotated[Path | None, option("FILE", "Keep every margin there, and look it up first.")]
 Server = Annotated[str | None, option("KIND", "Served: vllm, sglang or llama.cpp.", "found out")]

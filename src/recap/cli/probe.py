@@ -9,7 +9,7 @@ import typer
 
 import recap
 from recap.cli import options as opt
-from recap.cli.console import load_model, name_some, print_json
+from recap.cli.console import load_model, name_some, notice, print_json
 
 
 def run(
@@ -29,7 +29,7 @@ def run(
     store: opt.StoreFile = None,
     limit: Annotated[int | None, opt.option("N", "Only the first N statements.")] = None,
     plain: opt.Plain = False,
-    compiled: opt.Compiled = False,
+    compiled: opt.Compiled = None,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
     max_pixels: opt.MaxPixels = None,
@@ -67,6 +67,8 @@ def run(
     found = recap.probe(**options, load=load_model)
     name_some(found.unread, "rows that cannot be read")
     name_some(list(found.failed_images.values()), "pictures that cannot be shown")
+    if found.cropped:
+        notice(found.cropped)
     if not found.rows:
         raise recap.RecapError(f"{dataset}: none of its statements could be probed")
     if json:

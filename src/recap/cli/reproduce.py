@@ -39,7 +39,7 @@ def run(
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the experiments and stop.")] = False,
     plain: opt.Plain = False,
-    compiled: opt.Compiled = False,
+    compiled: opt.Compiled = None,
     dtype: opt.Dtype = None,
     device: opt.Device = None,
     attention: opt.Attention = None,

@@ -31,8 +31,10 @@ def score(
     \b
     Example: recap score table.jsonl --risk confidence recap-img --out scores.jsonl
     """
+    from recap.files import refuse_overwriting
     from recap.risks import offered
 
+    refuse_overwriting(out, table, calibration, graph)
     rows = recap.read_table(table, graph)
     names = split_names(risk, context.args)
     if names is None:
@@ -65,11 +67,16 @@ def decide(
     \b
     Example: recap decide new.jsonl --policy policy.json --out decisions.jsonl
     """
-    decisions = list(recap.decide(policy, table, graph=graph, force=force, any_model=any_model))
+    from recap.files import refuse_overwriting
+
+    refuse_overwriting(out, table, policy, graph)
+    frozen = recap.load_policy(policy)
+    decisions = list(recap.decide(frozen, table, graph=graph, force=force, any_model=any_model))
     write_lines((decision.to_json() for decision in decisions), out)
     accepted = sum(decision.accepted for decision in decisions)
     if out:
         notice(f"{accepted} of {len(decisions)} answers accepted ({accepted / len(decisions):.1%}) → {out}")
+    notice(frozen.promise)
 
 
 @app.command("convert")
@@ -89,6 +96,55 @@ def convert(
     \b
     Example: recap table convert --pair asked mine.jsonl canonical.jsonl
     """
+    from recap.files import refuse_overwriting
+    from recap.table.io import check_ending
+
+    check_ending(out)
+    refuse_overwriting(out, table, graph)
     rows = recap.read_table(table, graph, pair=pair).rows
     recap.write_table(rows, out)
     typer.echo(f"{len(rows)} rows → {out}")
+
+
+@app.command("label")
+def label(
+    table: opt.Table,
+    labels: Annotated[Path, opt.argument("LABELS", "A table with labels for rows of TABLE, by id.")],
+    out: Annotated[Path, opt.argument("OUT", "Table to write, by its ending.")],
+    graph: opt.GraphFile = None,
+) -> None:
+    """Write TABLE again with the labels of LABELS: what recap queue gave out, filled in.
+
+    \b
+    Example: recap table label table.jsonl queue.jsonl labelled.jsonl
+    """
+    rows = recap.label(table, labels, graph=graph).rows
+    recap.write_table(rows, out)
+    typer.echo(f"{sum(row.label is not None for row in rows)} of {len(rows)} rows have a label → {out}")
+
+
+def queue(
+    table: opt.Table,
+    policy: Annotated[Path, opt.option("FILE", "Policy file.", names="--policy -p")],
+    number: Annotated[int, opt.option("N", "How many answers to give out.", names="--number -n", min=1)] = 20,
+    out: Annotated[Path | None, opt.output("FILE", "Table to write, by its ending.", "stdout")] = None,
+    graph: opt.GraphFile = None,
+    any_model: opt.AnyModel = False,
+) -> None:
+    """Give out the answers whose labels would teach a policy most: rows of TABLE without a label, to be filled in.
+
+    Those nearest to the threshold come first, one of each unit before a second of any. With the label of each line
+    filled in ("yes" or "no"), recap table label puts them into the table, from which recap calibrate continues. They
+    are not a random sample: a guarantee needs labels of units picked at random.
+
+    \b
+    Example: recap queue table.jsonl --policy policy.json --number 20 --out queue.jsonl
+    """
+    rows = recap.queue(policy, table, number=number, graph=graph, any_model=any_model)
+    if out is None:
+        write_lines(
+            (row.model_dump(mode="json", exclude_none=True) | {"claim": row.claim, "label": None} for row in rows), None
+        )
+        return
+    recap.write_table(rows, out)
+    notice(f"{len(rows)} answers to label → {out}")

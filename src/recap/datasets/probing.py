@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,10 @@ from typing import Any
 from recap.claims import Graph, default_graph, load_graph
 from recap.datasets import Item, load_dataset
 from recap.errors import RecapError, one_of
+from recap.files import refuse_overwriting
 from recap.images import image_size
 from recap.models import LikelihoodModel
+from recap.models.contract import ALL_BUT, crops_note
 from recap.models.load import load_model
 from recap.models.remote import is_remote
 from recap.probes import PROBE_SETS, question, ways
@@ -23,6 +25,7 @@ from recap.progress import running
 from recap.schemes import scheme_of
 from recap.store import Store
 from recap.table import MarginTable, Row, write_table
+from recap.table.io import check_ending
 
 Progress = Callable[[int, int], None]
 """told how many probes are done, and of how many"""
@@ -41,6 +44,13 @@ class Probing:
     wording: str = "relation"
     scoring: str = ""
     """how the model was scored: as token trees, plainly, or by a server"""
+    kept: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    """picture → the shares of its width and height that the model was shown"""
+
+    @property
+    def cropped(self) -> str:
+        """How many pictures were shown in part, in a line; empty where none was."""
+        return crops_note([*self.kept.values()])
 
     @property
     def failed_images(self) -> dict[str, str]:
@@ -57,6 +67,7 @@ class Probing:
             "cache_hits": self.ran.found,
             "probes_per_second": round(self.ran.rate, 2),
             "failed_images": len(self.ran.failed),
+            "cropped_images": sum(min(shares) < ALL_BUT for shares in self.kept.values()),
             "wording": self.wording,
             "scoring": self.scoring,
         }
@@ -93,6 +104,9 @@ def probe(
     where that is given. `progress` may be a function that is told how many probes are done, and of how many. `loading`
     are the model's options (dtype, device, …). What cannot be read or shown is left out, and named in the result.
     """
+    if out is not None:
+        check_ending(out)
+        refuse_overwriting(out, dataset, store)
     one_of(probes, PROBE_SETS, "a probe set")
     one_of(wrapper, ways("wrappers"), "a wrapper")
     one_of(wording, ("relation", "verbatim"), "a wording")
@@ -147,14 +161,20 @@ def probe_items(
         items = [_verbatim(item, relations) for item in items]
     check_pictures(items)
 
+    sizes: dict[str, tuple[int, int]] = {}
+
     def size(image: str | None, questions: int) -> int:
-        return engine.size(None if image is None else image_size(image), questions)
+        if image is not None and image not in sizes:
+            sizes[image] = image_size(image)
+        return engine.size(None if image is None else sizes[image], questions)
 
     find = partial(locate, folder or Path())
-    job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find)
+    job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find, engine.padded)
+    kept = {image: engine.kept(shape) for image, shape in sizes.items()}
     ran = engine.run(job, store, lambda done: progress(done, job.probes))
     rows = rows_of(job, ran, str(engine.identity), relations)
-    return Probing(rows, ran, relations, source, wording=wording)
+    shown = {image: shares for image, shares in kept.items() if image not in ran.failed}
+    return Probing(rows, ran, relations, source, wording=wording, kept=shown)
 
 
 def _verbatim(item: Item, graph: Graph) -> Item:
@@ -177,6 +197,7 @@ def locate(folder: Path, image: str) -> str:
         return image
     name = Path(image).name
     for place in (folder / image, folder / name, folder / "images" / name):
-        if place.is_file():
-            return str(place)
+        with contextlib.suppress(OSError):  # a name that is too long for any file is told when it is opened
+            if place.is_file():
+                return str(place)
     return str(folder / image)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from recap.claims import Graph, NoRelationError, default_graph, parse
+from recap.claims import Graph, NoRelationError, as_said, default_graph, parse, parse_existence
 from recap.errors import RecapError, quoted
 from recap.files import BOM, locating, read_lines, reading
 from recap.probing import Item
@@ -116,7 +116,7 @@ def load_own(source: Path, graph: Graph | None = None) -> Loaded:
                 raise RecapError(f"id {quoted(name)} is a duplicate of line {seen[name]}")
         seen[name] = place
         try:
-            statement = parse(text, lexicon)
+            statement = parse_existence(text, lexicon) or as_said(parse(text, lexicon), text)
         except NoRelationError as error:
             unread.append(f"{source}:{place}: {error}")
             continue

@@ -13,12 +13,22 @@ import numpy as np
 from recap.claims import Graph
 from recap.errors import RecapError
 from recap.evaluation.metrics import FOUR, METRICS, direct_rates, measure
-from recap.evaluation.result import Evaluation, Measured
+from recap.evaluation.result import FEW_UNITS, Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows, is_calibration
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
 from recap.progress import progress as bar
 from recap.risks import compute_risk, offered, risk_named
-from recap.statistics import DRAWS, Interval, accept_lowest, coverage_threshold, interval, resample_metrics
+from recap.statistics import (
+    DRAWS,
+    Interval,
+    accept_lowest,
+    coverage_threshold,
+    errors,
+    interval,
+    resample_metrics,
+    widened,
+)
+from recap.statistics.betting import share_interval
 from recap.table import Bools, Floats, MarginTable, as_table
 
 DEPLOYED = "recap"
@@ -37,12 +47,14 @@ def evaluate(
     family: str | None = None,
     graph: str | Path | Graph | None = None,
     progress: Callable[[int], None] | bool = True,
+    widen: bool = True,
 ) -> Evaluation:
     """Every risk the table allows (or those named), and deployed RECAP, over the splits.
 
     `table` is a table or its file, read with `graph`; `family` leaves only one relation family. `progress` may be a
     function that is told how many splits are done (where rows lie outside the graph there are two rounds of them).
-    A split that leaves too few units to calibrate on is skipped; an error is raised only where all are.
+    A split that leaves too few units to calibrate on is skipped; an error is raised only where all are. `widen` makes
+    intervals of few units as wide as they must be; the paper's are as they are resampled.
     """
     if splits < 1:
         raise RecapError(f"splits is {splits}; at least one is needed")
@@ -90,7 +102,8 @@ def evaluate(
         inside=measured,
         withheld=withheld,
         pooled={name: _pooled(inside, compute_risk(inside, name), coverage) for name in fixed},
-        gains=_gains(inside, dict.fromkeys([BASELINE, IMG, SELECTOR, *fixed]), coverage, draws) if deployable else {},
+        right=_right(everything, inside, coverage) if len(np.unique(everything.units)) < FEW_UNITS else {},
+        gains=_gains(inside, [BASELINE, IMG, SELECTOR, *fixed], coverage, draws, widen) if deployable else {},
         policies=policies,
         skipped=skipped,
     )
@@ -161,20 +174,38 @@ def _pooled(table: MarginTable, risk: Floats, coverage: float) -> dict[str, floa
     return measure(risk[defined], accepted, table.yes[defined], table.positive[defined])
 
 
-def _gains(table: MarginTable, names: Iterable[str], coverage: float, draws: int) -> dict[str, dict[str, Interval]]:
+def _gains(
+    table: MarginTable, names: Iterable[str], coverage: float, draws: int, widen: bool
+) -> dict[str, dict[str, Interval]]:
     """Paired clustered intervals of what each risk gains over confidence. H-FPR gains are reductions.
 
     Risks that are not defined for every row cannot be paired with confidence, and are left out.
     """
-    risks = {name: risk for name in names if not np.isnan(risk := compute_risk(table, name)).any()}
+    risks = {name: risk for name in dict.fromkeys(names) if not np.isnan(risk := compute_risk(table, name)).any()}
     drawn = resample_metrics(risks, table.yes, table.positive, table.units, coverage, draws)
+    units = len(np.unique(table.units))
     point = {name: _pooled(table, risk, coverage) for name, risk in risks.items()}
 
     def gain(mode: str, metric: str, sign: int) -> Interval:
         difference = point[mode][metric] - point[BASELINE][metric]
-        return interval(sign * difference, sign * (drawn[mode][metric] - drawn[BASELINE][metric]))
+        found = interval(sign * difference, sign * (drawn[mode][metric] - drawn[BASELINE][metric]))
+        return widened(found, units) if widen and units < FEW_UNITS else found
 
     return {mode: {m: gain(mode, m, sign) for m, sign in FOUR.items()} for mode in risks if mode != BASELINE}
+
+
+def _right(table: MarginTable, inside: MarginTable, coverage: float) -> dict[str, Interval]:
+    """How right answers are, and those accepted inside the graph, with limits that hold for however few units."""
+
+    def told(some: MarginTable, accepted: Bools) -> Interval:
+        right = ~errors(some.yes, some.positive)
+        return Interval(float(right[accepted].mean()), *share_interval(right, accepted, some.units))
+
+    found = {"answers": told(table, np.ones(len(table), dtype=bool))}
+    for name in (BASELINE, IMG):
+        with contextlib.suppress(RecapError):  # the table lacks what it needs
+            found[f"accepted by {name}"] = told(inside, accept_lowest(compute_risk(inside, name), coverage))
+    return found
 
 
 def _skipped(table: MarginTable, splits: int) -> dict[int, str]:

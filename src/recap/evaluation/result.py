@@ -61,6 +61,8 @@ class Evaluation:
     """every risk at exact coverage within all rows inside the graph: a diagnostic ranking, not a deployment"""
     gains: dict[str, dict[str, Interval]]
     """RECAP's modes and the other risks against confidence in that pool: paired clustered intervals, + is better"""
+    right: dict[str, Interval] = field(default_factory=dict[str, Interval])
+    """of a table with few units: shares of right answers, with 95 % limits by betting that hold for however few"""
     policies: tuple[Policy, ...] = ()
     """RECAP as each split calibrated it, inside the graph; skipped splits have none"""
     skipped: dict[int, str] = field(default_factory=dict[int, str])
@@ -74,6 +76,9 @@ class Evaluation:
         if self.units < FEW_UNITS:
             few = f"there are only {self.units} units: intervals are wide and figures rest on single pictures"
             notes.append(f"{few}; more units help, more splits do not")
+        if self.right:
+            told = [f"{name} {each.point:.0%} ({each.low:.0%} to {each.high:.0%})" for name, each in self.right.items()]
+            notes.append(f"how right, with 95 % limits that hold for {self.units} units: {', '.join(told)}")
         return notes
 
     def to_json(self) -> dict[str, Any]:
@@ -89,6 +94,8 @@ class Evaluation:
             document["skipped_splits"] = {str(seed): why for seed, why in self.skipped.items()}
         if self.notes:
             document["notes"] = self.notes
+        if self.right:
+            document["right"] = {name: vars(each) for name, each in self.right.items()}
         document["withheld"] = self.withheld
         document["pooled"] = {name: _finite(values) for name, values in self.pooled.items()}
         document["gains"] = {

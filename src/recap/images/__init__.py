@@ -6,6 +6,7 @@ Pictures are judged by their header before they are decoded, turned upright, and
 from __future__ import annotations
 
 import io
+import stat
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -20,6 +21,14 @@ USUAL_SIZE = (640, 480)
 MOST_PIXELS = 64_000_000
 """larger pictures are refused from their header; no model sees more than a few million pixels"""
 SMALLEST_SIDE = 2
+STRANGERS_FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
+"""what people take and share; Pillow's other decoders are closed to a service's callers"""
+FORMATS = (*STRANGERS_FORMATS, "AVIF", "JPEG2000", "PPM")
+"""what is opened on one's own machine. Pillow's others are formats of their time, and hardly tested since"""
+MOST_SCANS, MOST_SEGMENTS = 100, 1000
+"""of a JPEG: cameras and libraries write about ten scans, and a few dozen segments"""
+ROWS = 256
+"""laid on white at a time"""
 
 
 def open_image(source: str | Path | bytes) -> Image.Image:
@@ -49,33 +58,92 @@ def image_stamp(source: str) -> str | None:
         return scheme.image_stamp(source)
     try:
         found = Path(source).stat()
-    except OSError:
+    except (OSError, ValueError):  # a name that no file can have
         return None
     return f"{Path(source).resolve()} {found.st_size} {found.st_mtime_ns}"
 
 
-def open_picture(source: str | Path | bytes) -> Image.Image:
+def open_picture(source: str | Path | bytes, formats: tuple[str, ...] = FORMATS) -> Image.Image:
     """An upright RGB picture from a file or its bytes. What cannot be shown is refused in one line."""
-    with _opened(source) as picture:
+    with _opened(source, formats) as picture:
         picture.load()
         return _rgb(ImageOps.exif_transpose(picture))
 
 
+def read_header(data: bytes, most_pixels: int) -> tuple[int, int]:
+    """Width and height of a stranger's picture. Size, frames, format and structure are judged before a pixel is."""
+    if not data:
+        raise RecapError("image: it is empty")
+    if data.startswith(b"\xff\xd8"):
+        _check_jpeg(data)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(io.BytesIO(data), formats=STRANGERS_FORMATS) as header:
+                width, height = header.size
+                _check_tiles(header)
+                # A photograph with a second one behind it (MPO) shows its first; what else has frames moves.
+                moves = width * height <= most_pixels and header.format != "MPO" and _moves(header)
+    except (RecapError, MemoryError):
+        raise
+    except Exception:  # decoders raise what they like on hostile files, and none of it is a stranger's business
+        *some, last = STRANGERS_FORMATS
+        raise RecapError(f"image: this is not a {', '.join(some)} or {last} picture") from None
+    if width * height > most_pixels:
+        raise RecapError(f"image: {width} × {height} pixels are too many (at most {most_pixels // 1_000_000} million)")
+    if moves:
+        raise RecapError("image: it moves; send a single frame")
+    return width, height
+
+
+def _moves(header: Image.Image) -> bool:
+    # Not n_frames: that walks through all of them.
+    return bool(getattr(header, "is_animated", False))
+
+
+def _check_tiles(picture: Image.Image) -> None:
+    """A TIFF's tile or strip is decoded whole, however small the picture is."""
+    tags = getattr(picture, "tag_v2", None)
+    if tags is None:
+        return
+    across, down = tags.get(322, 0), tags.get(323, tags.get(278, 0))
+    pixels = picture.width * picture.height
+    if isinstance(across, int) and isinstance(down, int) and across and across * down > 4 * max(pixels, 1 << 20):
+        raise RecapError("image: its tiles are far larger than the picture")
+
+
+def _check_jpeg(data: bytes) -> None:
+    """A JPEG's cost lies in its scans and segments, which its header does not tell."""
+    if data.count(b"\xff\xda") > MOST_SCANS:
+        raise RecapError(f"image: a JPEG of more than {MOST_SCANS} scans")
+    at, segments = 2, 0
+    while at + 4 <= len(data) and data[at] == 0xFF and data[at + 1] not in (0xDA, 0xD9):
+        at += 1 if data[at + 1] == 0xFF else 2 + int.from_bytes(data[at + 2 : at + 4], "big")
+        segments += 1
+        if segments > MOST_SEGMENTS:
+            raise RecapError(f"image: a JPEG of more than {MOST_SEGMENTS} segments")
+
+
 def picture_size(source: str | Path) -> tuple[int, int]:
     """Width and height from the header alone, as they will be seen."""
-    with _opened(source) as picture:
+    with _opened(source, FORMATS) as picture:
         turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
         return (picture.height, picture.width) if turned else picture.size
 
 
 @contextmanager
-def _opened(source: str | Path | bytes) -> Generator[Image.Image]:
+def _opened(source: str | Path | bytes, formats: tuple[str, ...]) -> Generator[Image.Image]:
     """A picture whose header is fine and whose pixels are not read yet; whatever goes wrong is told in one line."""
     name = "the image" if isinstance(source, bytes) else str(source)
     try:
+        if not isinstance(source, bytes) and not stat.S_ISREG(mode := Path(source).stat().st_mode):
+            raise RecapError(
+                f"{name}: cannot read the image: {'is a directory' if stat.S_ISDIR(mode) else 'it is not a file'}"
+            )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source) as picture:
+            warnings.simplefilter("ignore")
+            with Image.open(io.BytesIO(source) if isinstance(source, bytes) else source, formats=formats) as picture:
+                _check_tiles(picture)
                 width, height = picture.size
                 if width * height > MOST_PIXELS:
                     most = MOST_PIXELS // 1_000_000
@@ -83,7 +151,7 @@ def _opened(source: str | Path | bytes) -> Generator[Image.Image]:
                 if min(width, height) < SMALLEST_SIDE:
                     raise RecapError(f"{name}: a picture of {width} × {height} pixels shows nothing")
                 yield picture
-    except RecapError:
+    except (RecapError, MemoryError):
         raise
     except (Image.DecompressionBombError, UnidentifiedImageError) as error:
         bomb = isinstance(error, Image.DecompressionBombError)
@@ -100,7 +168,10 @@ def _rgb(picture: Image.Image) -> Image.Image:
     if picture.mode.startswith("I;16") or picture.mode == "I":
         picture = picture.point(lambda value: value / 256).convert("L")
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
-        layer = picture.convert("RGBA")
-        ground = Image.new("RGBA", layer.size, (255, 255, 255, 255))
-        return Image.alpha_composite(ground, layer).convert("RGB")
-    return picture.convert("RGB")
+        flat = Image.new("RGB", picture.size)
+        for top in range(0, picture.height, ROWS):  # a few rows at a time: copies of the whole would be four
+            strip = picture.crop((0, top, picture.width, min(top + ROWS, picture.height))).convert("RGBA")
+            ground = Image.new("RGBA", strip.size, (255, 255, 255, 255))
+            flat.paste(Image.alpha_composite(ground, strip).convert("RGB"), (0, top))
+        return flat
+    return picture if picture.mode == "RGB" else picture.convert("RGB")

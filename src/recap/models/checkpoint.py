@@ -4,14 +4,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
+from huggingface_hub import constants
+from huggingface_hub.utils import are_progress_bars_disabled as are_bars_disabled
+from huggingface_hub.utils import disable_progress_bars, enable_progress_bars, get_session
+from transformers.utils import logging
 from transformers.utils.hub import cached_file
 
 from recap.errors import RecapError
@@ -26,6 +31,14 @@ SAMPLE = 4096
 """bytes read at three places of every tensor: a digest of gigabytes in a second, and no fine-tuning leaves them all"""
 NAMED = 5
 """weights that a refusal names"""
+CONNECTING = 5.0
+"""seconds that the hub may take to answer at all"""
+
+
+def display_name(name: str) -> str:
+    """What people call a checkpoint: a hub name as it is, a folder by its own name, wherever it lies."""
+    folder = Path(name).expanduser()
+    return folder.resolve().name if folder.is_dir() else name
 
 
 def checkpoint_folder(name: str, revision: str | None = None) -> Path | None:
@@ -39,6 +52,55 @@ def checkpoint_folder(name: str, revision: str | None = None) -> Path | None:
     except OSError:
         return None
     return None if found is None else Path(found).parent
+
+
+def find_checkpoint(name: str, called: str, revision: str | None = None) -> str:
+    """Where to load a checkpoint from: its folder; for a hub name the hub, or the cache while that cannot be reached.
+
+    Without a connection the hub's client would try again for minutes, file by file. One short request tells before.
+    """
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        if not (folder / "config.json").is_file():
+            raise RecapError(f"{called}: this folder is no checkpoint: there is no config.json in it")
+        return str(folder)
+    why = _hub_problem()
+    if not why:
+        return name
+    cached = checkpoint_folder(name, revision)
+    if cached is None:
+        there = f"{constants.ENDPOINT} cannot be reached ({why})"
+        raise RecapError(f"{called}: there is no such folder, nothing of that name in the hub's cache, and {there}")
+    return str(cached)
+
+
+def _hub_problem() -> str:
+    """Why the hub cannot be asked; nothing where it can."""
+    if constants.HF_HUB_OFFLINE:
+        return "HF_HUB_OFFLINE is set"
+    try:
+        get_session().head(constants.ENDPOINT, timeout=CONNECTING)
+    except Exception as error:  # of whichever HTTP library the hub's client uses
+        return " ".join(str(error).split())[:80] or type(error).__name__
+    return ""
+
+
+@contextlib.contextmanager
+def quiet_loading() -> Generator[None]:
+    """Without what transformers prints while it loads: its bars and remarks. Downloads keep their own bars."""
+    verbosity, bars, downloads_hidden = logging.get_verbosity(), logging.is_progress_bar_enabled(), are_bars_disabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()  # which disables those of downloads too
+    if not downloads_hidden:
+        enable_progress_bars()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+        if downloads_hidden:
+            disable_progress_bars()
 
 
 def content_digest(folder: Path) -> str:

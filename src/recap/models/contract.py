@@ -6,14 +6,60 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from recap.errors import RecapError, one_of
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 ANSWERS = (" yes", " no")
 """The two continuations, with one leading space as delimiter."""
+ANSWER_MODES = ("continuation", "spellings")
+
+
+def sums_spellings(answers: str) -> bool:
+    """Whether this way to score answers counts every spelling of them."""
+    one_of(answers, ANSWER_MODES, "a way to score answers")
+    return answers == "spellings"
+
+
+def spellings_of(answer: str) -> list[str]:
+    """The ways to write an answer: yes, Yes, YES, each behind a space and without."""
+    word = answer.strip()
+    return [space + cased for cased in (word.lower(), word.capitalize(), word.upper()) for space in (" ", "")]
+
+
+def single_tokens(prompt: list[int], joined: list[list[int]], alone: list[list[int]]) -> tuple[int, ...]:
+    """The tokens of those spellings that are one: behind the prompt (`joined`, prompt included), or by themselves."""
+    behind = {ids[-1] for ids in joined if len(ids) == len(prompt) + 1 and ids[:-1] == prompt}
+    return tuple(sorted(behind | {ids[0] for ids in alone if len(ids) == 1}))
+
+
+ALL_BUT = 0.99
+"""a picture of which this share is shown counts as shown whole: sizes are rounded"""
+
+
+def crop_note(kept: tuple[float, float]) -> str:
+    """What should be known about a verdict on a picture of which a model was shown these shares; nothing if on all."""
+    share, side = min(zip(kept, ("width", "height"), strict=True))
+    if share >= ALL_BUT:
+        return ""
+    return f"the processor shows the model only the middle {share:.0%} of the picture's {side}; --pad keeps all of it"
+
+
+def crops_note(kept: Sequence[tuple[float, float]]) -> str:
+    """The same about many pictures, in one line."""
+    least = [min(shares) for shares in kept if min(shares) < ALL_BUT]
+    if not least:
+        return ""
+    what = f"the middle of its width or height, down to {min(least):.0%}; --pad keeps all of it"
+    return f"{len(least):,} of {len(kept):,} pictures are cut: of each the processor shows the model only {what}"
+
+
+class UnansweredError(RecapError):
+    """One question about one picture that a model cannot answer, though it may answer all others."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +68,8 @@ class Request:
 
     image: Image | None
     questions: tuple[str, ...]
+    name: str | None = field(default=None, compare=False)
+    """what the picture is called, for messages"""
 
 
 @dataclass(frozen=True)
@@ -56,19 +104,25 @@ class Identity:
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
     def __str__(self) -> str:
-        return f"{self.name}@{self.revision[:12]} ({self.dtype}, {self.attention})"
+        summed = ", spellings" if self.spellings else ""
+        return f"{self.name}@{self.revision[:12]} ({self.dtype}, {self.attention}{summed})"
 
 
-NAMED = re.compile(r"(?P<name>.+)@(?P<revision>[0-9a-f]{12}) \((?P<dtype>\w+), .+\)", re.DOTALL)
+NAMED = re.compile(
+    r"(?P<name>.+)@(?P<revision>[0-9a-f]{12}) \((?P<dtype>\w+), .+?(?P<summed>, spellings)?\)", re.DOTALL
+)
 """how `str(identity)` names a checkpoint in tables and policies"""
 
 
 def same_model(one: str, other: str) -> Literal["same", "precision", "another"]:
-    """What two names of models, as tables and policies carry them, say: checkpoints are compared by their content."""
+    """What two names of models, as tables and policies carry them, say: checkpoints are compared by their content.
+
+    Margins that sum over spellings are of another scale: what was calibrated on them fits no others.
+    """
     a, b = NAMED.fullmatch(one), NAMED.fullmatch(other)
     if one == other:
         return "same"
-    if a is None or b is None or a["revision"] != b["revision"]:
+    if a is None or b is None or a["revision"] != b["revision"] or a["summed"] != b["summed"]:
         return "another"
     return "same" if a["dtype"] == b["dtype"] else "precision"
 
@@ -92,12 +146,30 @@ class LikelihoodModel(Protocol):
         ...
 
     @property
+    def padded(self) -> bool:
+        """Whether requests are padded to the longest of their batch: it then takes as much as if all were so long."""
+        ...
+
+    @property
+    def preparing(self) -> int:
+        """How many batches may be prepared at once, beside one that has its turn."""
+        ...
+
+    @property
     def forwards(self) -> int:
         """Forwards run, or requests sent, so far."""
         ...
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """About how many tokens so many questions take, from the picture's width and height alone."""
+        ...
+
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        """The shares of a picture's width and height that the model is shown, as far as that is known."""
+        ...
+
+    def expect(self, tokens: int) -> None:
+        """Told about how many tokens of work are coming, before any of it: the model may get ready for a long job."""
         ...
 
     def prepare(self, requests: Sequence[Request]) -> Any:

@@ -9,10 +9,11 @@ from typing import Any
 
 from recap.errors import RecapError
 from recap.models.contract import LikelihoodModel
+from recap.models.domain import Domain, load_domain
 from recap.models.remote.address import is_remote
 from recap.schemes import scheme_of
 
-LOCAL = "revision dtype device attention plain compiled tokens called answers max_pixels pad"
+LOCAL = "revision dtype device attention plain compiled tokens called pad"
 REMOTE = "server concurrency timeout patience template"
 
 
@@ -21,7 +22,11 @@ def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **opti
 
     A checkpoint that comes with the package is small: it runs in fp32 wherever it runs.
     """
-    given: dict[str, Any] = {option: value for option, value in options.items() if value not in (None, False)}
+    given: dict[str, Any] = {
+        option: value
+        for option, value in options.items()
+        if value is not None and (value is not False or option == "compiled")
+    }
     if is_remote(name):
         _refuse(name, given, LOCAL, "a model on this machine, and this is a server")
         from recap.models.remote.model import RemoteModel
@@ -43,6 +48,12 @@ def default_policy(model: str, graph: str | Path | None) -> Path | None:
     """The policy to use where none is given: the one that comes with a model, unless a graph of one's own is used."""
     scheme = scheme_of(model)
     return None if scheme is None or graph is not None else scheme.policy_file(model)
+
+
+def bundled_domain(model: str) -> Domain | None:
+    """The domain of a checkpoint that comes with the package; None for every other model."""
+    scheme = scheme_of(model)
+    return None if scheme is None else load_domain(scheme.checkpoint_folder(model))
 
 
 def require_local() -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
@@ -13,20 +14,33 @@ import numpy as np
 import torch
 import transformers
 from PIL import Image
-from torch import nn
 
-from recap.errors import RecapError
-from recap.models.checkpoint import checkpoint_folder, content_digest, load_weights
-from recap.models.contract import ANSWERS, Identity, Request
-from recap.models.processor import MOST_PIXELS, load_processor
-from recap.models.prompt import Prompted, Prompter
+from recap.errors import RecapError, one_of, quoted
+from recap.models.checkpoint import (
+    checkpoint_folder,
+    content_digest,
+    display_name,
+    find_checkpoint,
+    load_weights,
+    quiet_loading,
+)
+from recap.models.contract import ANSWERS, Identity, Request, UnansweredError, sums_spellings
+from recap.models.fp8 import FP8, use_fp8
+from recap.models.layers import compile_layers, is_compiled, repeated_layers
+from recap.models.layout import TreeBatch
+from recap.models.pixels import MOST_PIXELS
+from recap.models.processor import load_processor
+from recap.models.prompt import Prompter
 from recap.models.scoring import Scorer
 from recap.schemes import register_parts
 
-ANSWER_MODES = ("continuation", "spellings")
-DTYPES = ("float32", "float16", "bfloat16")
+DTYPES = ("float32", "float16", "bfloat16", FP8)
 TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
 """token budgets of one forward: enough to fill the machine, found on an H200 and on two cores"""
+COMPILE_FROM = 1e17
+"""operations of a job from which compiling pays: on an H200 it takes 20 s and saves 0.5 s in 1e15"""
+PREPARING_ON_GPU = 3
+"""threads that prepare batches for a GPU"""
 SAMPLE = (
     "Is the mug to the left of the laptop?",
     "Is the mug to the right of the laptop?",
@@ -50,9 +64,9 @@ class LocalModel:
         most_pixels: int | None = MOST_PIXELS,
         pad: bool = False,
         say: Callable[[str], None] = lambda _: None,
+        compiling: bool = False,
     ) -> None:
-        words = ANSWERS if isinstance(answers, str) else answers
-        spellings = answer_mode(answers) if isinstance(answers, str) else False
+        words, spellings = (ANSWERS, sums_spellings(answers)) if isinstance(answers, str) else (answers, False)
         self.prompter = Prompter(processor, name, words, spellings=spellings, most_pixels=most_pixels, pad=pad)
         if self.prompter.closing:
             say(f"{name} opens a thought before it answers: it is closed at once, empty")
@@ -62,9 +76,9 @@ class LocalModel:
         """how far the tree was from plain scoring in the self-check; None if it was not made"""
         self.way = "plain" if plain else self._self_check(say)
         self._name, self._revision = name, revision
-        self._compiled = is_compiled(model)
+        self._compiling, self._say = compiling, say
         self._forwards = 0
-        self._turn = Lock()
+        self._turn, self._processing = Lock(), Lock()
 
     @classmethod
     def load(
@@ -76,7 +90,7 @@ class LocalModel:
         device: str | None = None,
         attention: str | None = None,
         plain: bool = False,
-        compiled: bool = False,
+        compiled: bool | None = None,
         tokens: int | None = None,
         called: str | None = None,
         answers: str = "continuation",
@@ -87,7 +101,8 @@ class LocalModel:
         """A checkpoint by folder or hub name, in the precision that its config names unless a `dtype` is given.
 
         `called` is the name it goes by where that is not the folder's.
-        `compiled` fuses the layers' small operations: a minute at the start, a quarter of the time of every forward.
+        `compiled` fuses the layers' small operations: half a minute at the start, a fifth of the time of every forward.
+        Where it is not given, `expect` decides.
         `answers`: "continuation" scores " yes" and " no", as the paper; "spellings" sums over Yes, yes, YES and so on.
         `max_pixels`: larger pictures are scaled down to so many. `pad`: pictures are padded to a square, so that a
         processor that cuts out the centre keeps all of them.
@@ -96,15 +111,19 @@ class LocalModel:
             place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         except RuntimeError:
             raise RecapError(f'"{device}" is not a device (cpu, cuda, cuda:1, …)') from None
-        _check_dtype(dtype)
-        answer_mode(answers)
+        if dtype is not None:
+            one_of(dtype, DTYPES, "a dtype")
+        sums_spellings(answers)
         shown = called or display_name(name)
-        folder = checkpoint_folder(name, revision)
-        if folder is not None:
-            register_parts(folder)
+        found = find_checkpoint(name, shown, revision)
+        register_parts(Path(found))
         try:
-            processor = load_processor(name, revision)
-            model: Any = load_weights(name, shown, dtype, attention or "sdpa", revision).to(place)
+            with quiet_loading():
+                processor = load_processor(found, revision)
+                base = ("bfloat16" if place.type == "cuda" else "float32") if dtype == FP8 else dtype
+                model: Any = load_weights(found, shown, base, attention or "sdpa", revision).to(place)
+            if dtype == FP8:
+                use_fp8(model)
         except RecapError:
             raise
         except Exception as error:
@@ -124,6 +143,7 @@ class LocalModel:
             most_pixels=max_pixels,
             pad=pad,
             say=say,
+            compiling=compiled is None and place.type == "cuda",
         )
 
     @property
@@ -132,8 +152,8 @@ class LocalModel:
         return Identity(
             name=self._name,
             revision=self._revision,
-            dtype=str(self.scorer.dtype).removeprefix("torch."),
-            attention=self.scorer.attention + (", compiled" if self._compiled else ""),
+            dtype=self.scorer.precision,
+            attention=self.scorer.attention + (", compiled" if is_compiled(self.scorer.model) else ""),
             scoring=self.way,
             template=self.prompter.template_digest,
             answers=self.prompter.spelled or self.prompter.answers,
@@ -161,11 +181,44 @@ class LocalModel:
         except Exception:  # an estimate only: processors differ in what they tell
             return tokens + 576
 
-    def prepare(self, requests: Sequence[Request]) -> Prompted | None:
-        """What can be done before the model's turn: token ids and pixels. Runs beside a forward."""
-        return self.prompter.together(requests) if self.way == "tree" else None
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        """The shares of a picture's width and height that the processor keeps."""
+        return self.prompter.pictures.kept(image)
 
-    def margins(self, requests: Sequence[Request], prepared: Prompted | None = None) -> list[list[float]]:
+    @property
+    def padded(self) -> bool:
+        return self.way == "tree" and self.scorer.packed is None
+
+    @property
+    def preparing(self) -> int:
+        """On a GPU several threads keep up with it; on a CPU they would only take its cores."""
+        return max(1, min(PREPARING_ON_GPU, (os.cpu_count() or 1) - 1)) if self.scorer.device.type == "cuda" else 1
+
+    def expect(self, tokens: int) -> None:
+        """Compile the layers if the work ahead is long enough to pay for it, unless that was settled at loading.
+
+        By the job's size alone, never by the clock: compiled margins round differently, and a job that is started
+        again must find those that it stored.
+        """
+        size = sum(parameter.numel() for parameter in self.scorer.model.parameters())
+        if self._compiling and self.way == "tree" and 2 * size * tokens >= COMPILE_FROM:
+            self._say("compiling the layers: half a minute at first, and less for every batch")
+            compile_layers(self.scorer.model, 2)
+            self._compiling = False
+
+    def prepare(self, requests: Sequence[Request]) -> TreeBatch | None:
+        """What can be done before the model's turn: token ids, pixels, trees, copies. Runs beside a forward."""
+        if self.way == "plain":
+            return None
+        # Tokenizers and processors serve one thread at a time. Others open pictures meanwhile, or lay out trees.
+        with self._processing:
+            prompted = self.prompter.together(requests)
+        try:
+            return self.scorer.ready(prompted)
+        except torch.OutOfMemoryError:  # the forward at hand needs it all: this batch is made ready in its own turn
+            return None
+
+    def margins(self, requests: Sequence[Request], prepared: TreeBatch | None = None) -> list[list[float]]:
         """log p(yes) − log p(no) of every question. All requests have an image, or none has.
 
         Out of memory, the batch is halved, as often as it takes. Threads may call this at once; they take turns.
@@ -175,16 +228,20 @@ class LocalModel:
         with self._turn:
             return self._margins(requests, prepared)
 
-    def _margins(self, requests: Sequence[Request], prepared: Prompted | None = None) -> list[list[float]]:
-        if self.way == "plain":
-            self._forwards += 2 * sum(len(request.questions) for request in requests)
-            return [self.scorer.plain(request) for request in requests]
+    def _margins(self, requests: Sequence[Request], prepared: TreeBatch | None = None) -> list[list[float]]:
         try:
+            if self.way == "plain":
+                self._forwards += 2 * sum(len(request.questions) for request in requests)
+                return [self.scorer.plain(request) for request in requests]
             self._forwards += 1
-            return self.scorer.tree(prepared or self.prompter.together(requests))
-        except (torch.OutOfMemoryError, MemoryError):
+            return self.scorer.tree(prepared or self.scorer.ready(self.prompter.together(requests)))
+        except (RuntimeError, MemoryError) as error:
+            if not _is_out_of_memory(error):
+                raise
             if len(requests) == 1 and len(requests[0].questions) == 1:
-                raise RecapError(f"{self._name}: out of memory on a single question") from None
+                asked = quoted(requests[0].questions[0])
+                advice = "" if requests[0].image is None else "; --max-pixels makes pictures smaller"
+                raise UnansweredError(f"{self._name}: out of memory on {asked} alone{advice}") from None
         torch.cuda.empty_cache()
         if len(requests) > 1:
             half = len(requests) // 2
@@ -237,45 +294,7 @@ class LocalModel:
         return 0.012 * (len(layers[0]) if layers else 1) ** 0.5
 
 
-def display_name(name: str) -> str:
-    """What people call a checkpoint: a hub name as it is, a folder by its own name, wherever it lies."""
-    folder = Path(name).expanduser()
-    return folder.resolve().name if folder.is_dir() else name
-
-
-def answer_mode(answers: str) -> bool:
-    """Whether every spelling of the answers counts."""
-    if answers not in ANSWER_MODES:
-        raise RecapError(f'"{answers}" is not a way to score answers ({", ".join(ANSWER_MODES)})')
-    return answers == "spellings"
-
-
-def _check_dtype(name: str | None) -> None:
-    if name not in (None, *DTYPES):
-        raise RecapError(f'"{name}" is not a dtype ({", ".join(DTYPES)})')
-
-
-def repeated_layers(model: Any, at_least: int = 4) -> list[nn.ModuleList]:
-    """Lists of at least so many modules of one class: the decoder's layers first, then the vision tower's."""
-    found = [
-        part
-        for part in model.modules()
-        if isinstance(part, nn.ModuleList) and len(part) >= at_least and len({type(layer) for layer in part}) == 1
-    ]
-    return sorted(found, key=_size, reverse=True)
-
-
-def compile_layers(model: Any, lists: int = 1) -> None:
-    """Compile the layers of the largest so many lists, in place. Shapes stay free: trees differ in length."""
-    for part in repeated_layers(model)[:lists]:
-        for layer in part:
-            layer.compile(dynamic=True)
-
-
-def is_compiled(model: Any) -> bool:
-    """Whether any layer was compiled: its rounding then differs from eager mode's."""
-    return any(getattr(part, "_compiled_call_impl", None) is not None for part in model.modules())
-
-
-def _size(part: nn.ModuleList) -> int:
-    return sum(parameter.numel() for parameter in part.parameters())
+def _is_out_of_memory(error: Exception) -> bool:
+    """On a GPU torch has an error of its own for it; the CPU's allocator and cuBLAS say it in words."""
+    said = ("can't allocate memory", "not enough memory", "ALLOC_FAILED")
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or any(words in str(error) for words in said)

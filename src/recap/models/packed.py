@@ -10,7 +10,8 @@ one branch. FlexAttention skips the blocks that nothing sees; pictures of any si
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -34,6 +35,8 @@ except ImportError:  # torch before 2.10
 TREES, PICTURES = "recap_packed", "recap_flash_varlen"
 """what the decoder's and the vision tower's attention are called in a model's config; transformers hands cumulative
 lengths to what has `flash` in its name"""
+LONGEST_PICTURE = "recap_longest_picture"
+"""where the vision tower's config says how many patches the largest picture of the batch has"""
 BUCKET = 512
 """packed lengths are rounded up to a multiple of this"""
 LONGEST = 1 << 17
@@ -65,8 +68,10 @@ class PackedAttention:
         config = model.config
         parts = {id(part): (part, TREES) for part in (config, config.get_text_config())}
         vision = getattr(config, "vision_config", None)
+        self._vision = None
         if vision is not None and device.type == "cuda" and varlen_attn is not None and _takes_lengths(model):
             parts[id(vision)] = (vision, PICTURES)
+            self._vision = vision
         self._before = [(part, part._attn_implementation) for part, _ in parts.values()]
         for part, name in parts.values():
             part._attn_implementation = name
@@ -88,12 +93,27 @@ class PackedAttention:
             ends[start : start + len(tree)] = tree.subtree_ends() + start
         return Packed(tokens, ends, tuple(int(start) for start in starts[:-1]))
 
-    def mask(self, ends: NDArray[np.int32]) -> BlockMask:
-        """Who sees whom in a packed row."""
+    @contextmanager
+    def showing(self, longest: int) -> Generator[None]:
+        """While a batch is computed whose largest picture has so many patches; 0 if that is not known.
+
+        Read from the GPU, where the model would have it, it stops every layer.
+        """
+        if self._vision is None:
+            yield
+            return
+        setattr(self._vision, LONGEST_PICTURE, longest)
+        try:
+            yield
+        finally:
+            setattr(self._vision, LONGEST_PICTURE, 0)
+
+    def mask(self, ends: torch.Tensor) -> BlockMask:
+        """Who sees whom in a packed row, from each token's end, (T,)."""
         length = len(ends)
         if length > len(self._ends):
             self._ends = torch.zeros(length, dtype=torch.int32, device=self.device)
-        self._ends[:length].copy_(torch.from_numpy(ends), non_blocking=True)
+        self._ends[:length].copy_(ends)
         make = _compiled(create_block_mask) if self.device.type == "cuda" else create_block_mask
         return make(self._sees, 1, 1, length, length, device=self.device.type)
 
@@ -130,7 +150,7 @@ def _varlen(query: Any, key: Any, value: Any, lengths: Any, longest: int) -> Any
 
 
 def attend_pictures(
-    _module: Any, query: Any, key: Any, value: Any, cu_seq_lens_q: Any, max_length_q: Any, **_rest: Any
+    module: Any, query: Any, key: Any, value: Any, cu_seq_lens_q: Any, max_length_q: Any, **_rest: Any
 ) -> tuple[Any, None]:
     """The vision tower's attention over pictures of any sizes, one behind the other: one call per layer."""
     if query.dtype == torch.float32 or query.shape[-1] % 8:  # no such kernel: picture by picture
@@ -138,7 +158,8 @@ def attend_pictures(
         shown = [scaled_dot_product_attention(*each) for each in zip(*parts, strict=True)]
         return torch.cat(shown, dim=2).transpose(1, 2).contiguous(), None
     rows = [each[0].transpose(0, 1).contiguous() for each in (query, key, value)]
-    return _varlen(*rows, cu_seq_lens_q.int(), int(max_length_q))[None], None
+    longest = getattr(module.config, LONGEST_PICTURE, 0) or int(max_length_q)
+    return _varlen(*rows, cu_seq_lens_q.int(), longest)[None], None
 
 
 def _takes_lengths(model: Any) -> bool:

@@ -12,9 +12,7 @@ from typing import Any
 from PIL import Image, ImageOps
 
 from recap.errors import RecapError
-
-MOST_PIXELS = 1_605_632
-"""pictures are scaled down to so many before the processor sees them: 2,048 tokens of 28 × 28, the cap of the field"""
+from recap.models.pixels import MOST_PIXELS, capped, scaled_down
 
 
 def load_processor(name: str, revision: str | None = None) -> Any:
@@ -38,8 +36,10 @@ def load_processor(name: str, revision: str | None = None) -> Any:
     known = config.get("processor_class") or processing_auto.PROCESSOR_MAPPING_NAMES.get(architecture)  # pyright: ignore[reportPrivateImportUsage]
     kind = getattr(transformers, str(known), None)
     if kind is None:
-        raise RecapError(f"{name}: its processor needs torchvision, which is not installed")
-    return image_only(kind).from_pretrained(name, **where)
+        from recap.models.checkpoint import display_name
+
+        raise RecapError(f"{display_name(name)}: no processor is known for a model of type {architecture}")
+    return image_only(kind).from_pretrained(name, trust_remote_code=False, **where)
 
 
 def image_only(kind: Any) -> Any:
@@ -76,16 +76,11 @@ class PictureInput:
             side = max(image.size)
             mean = getattr(self.part, "image_mean", None) or (0.5, 0.5, 0.5)
             image = ImageOps.pad(image, (side, side), color=tuple(round(255 * share) for share in mean))
-        size = self.size(image.size)
-        return image if size == image.size else image.resize(size, Image.Resampling.BICUBIC)
+        return scaled_down(image, self.most_pixels)
 
     def size(self, size: tuple[int, int]) -> tuple[int, int]:
         """Width and height under the cap, with the shape kept."""
-        width, height = size
-        if self.most_pixels is None or width * height <= self.most_pixels:
-            return size
-        scale = (self.most_pixels / (width * height)) ** 0.5
-        return max(1, int(width * scale)), max(1, int(height * scale))
+        return capped(size, self.most_pixels)
 
     def kept(self, size: tuple[int, int]) -> tuple[float, float]:
         """The shares of a picture's width and height that the processor keeps: a centre crop cuts the longer side."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from recap.errors import RecapError
-from recap.models.contract import ANSWERS, Request
-from recap.models.processor import MOST_PIXELS, PictureInput
-from recap.models.templates import plain_text, without_thought
+from recap.models.contract import ANSWERS, Request, single_tokens, spellings_of
+from recap.models.pixels import MOST_PIXELS
+from recap.models.processor import PictureInput
+from recap.models.templates import check_prompts, plain_text, user_message, without_thought
 from recap.models.tree import common_length
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+T = TypeVar("T")
 SAMPLE = "Is the mug to the left of the laptop?"
 
 
@@ -50,8 +52,9 @@ class Prompter:
         template = getattr(processor, "chat_template", None) or getattr(self.tokenizer, "chat_template", None)
         if not template:
             raise RecapError(f"{name}: the model has no chat template, so it cannot be asked a question as released")
-        self.switches, self.closing = self._without_thought()
+        self.switches, self.closing = self._without_thought(str(template))
         self._frames = {shown: self._frame(shown) for shown in (True, False)}
+        self._named(lambda: check_prompts(self.prompt))
         # The template and what it makes of a sample: one that writes the date into its prompts is another every day.
         made = [str(template), *(self.prompt(SAMPLE, shown) for shown in (True, False))]
         self.template_digest = hashlib.sha256("\0".join(made).encode()).hexdigest()[:16]
@@ -73,41 +76,51 @@ class Prompter:
         return (parts[0][0], parts[0][2]) if same else None
 
     def _rendered(self, question: str, with_image: bool, switches: dict[str, bool]) -> str:
-        content: list[dict[str, str]] = [{"type": "image"}] if with_image else []
-        content.append({"type": "text", "text": plain_text(question, self.special)})
-        message = [{"role": "user", "content": content}]
+        message = user_message(plain_text(question, self.special), with_image)
         try:
             return self.processor.apply_chat_template(message, add_generation_prompt=True, tokenize=False, **switches)
         except Exception as error:
             raise RecapError(f"{self.name}: the chat template refuses a question: {_one_line(error)}") from None
 
-    def _without_thought(self) -> tuple[dict[str, bool], str]:
+    def _without_thought(self, template: str) -> tuple[dict[str, bool], str]:
+        def rendered(switches: dict[str, bool]) -> str:
+            # transformers remarks on what a template does not know.
+            return self._rendered(SAMPLE, False, {name: on for name, on in switches.items() if name in template})
+
+        return self._named(lambda: without_thought(rendered))
+
+    def _named(self, work: Callable[[], T]) -> T:
+        """What the work gives; an error says whose template it is about."""
         try:
-            return without_thought(lambda switches: self._rendered(SAMPLE, False, switches))
+            return work()
         except RecapError as error:
-            raise RecapError(f"{self.name}: {error}") from None
+            said = str(error)
+            raise RecapError(said if said.startswith(f"{self.name}: ") else f"{self.name}: {said}") from None
 
     def tokens(self, text: str) -> list[int]:
         """Token ids of a whole prompt; the template brings its own special tokens if it has any."""
+        return self.tokens_of([text])[0]
+
+    def tokens_of(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of several prompts, in one call."""
         special = not self._template_has_bos()
-        return list(self.tokenizer(text, add_special_tokens=special)["input_ids"])
+        return [list(ids) for ids in self.tokenizer(list(texts), add_special_tokens=special)["input_ids"]]
 
     def together(self, requests: Sequence[Request]) -> Prompted:
         """Prompts of several requests, which all have an image or all have none. Each image is processed once."""
-        if requests[0].image is None:
-            plain = [[self.tokens(self.prompt(q, False)) for q in request.questions] for request in requests]
-            return Prompted(plain, {})
+        shown = requests[0].image is not None
+        prompts = [self.prompt(question, shown) for request in requests for question in request.questions]
+        tokens = iter(self.tokens_of(prompts))
+        bare = [[next(tokens) for _ in request.questions] for request in requests]
+        if not shown:
+            return Prompted(bare, {})
         images = [self.pictures.shown(request.image) for request in requests if request.image is not None]
-        firsts = [self.prompt(request.questions[0], True) for request in requests]
-        encoded = self.encode(firsts, images)
+        encoded = self.encode([self.prompt(request.questions[0], True) for request in requests], images)
         ids, kept = encoded.pop("input_ids"), encoded.pop("attention_mask")
-        sequences: list[list[list[int]]] = []
-        for row, request in enumerate(requests):
-            whole = ids[row][kept[row].bool()].tolist()
-            sequences.append(self._others(whole, firsts[row], request))
+        wholes = [ids[row][kept[row].bool()].tolist() for row in range(len(requests))]
         for name in ("token_type_ids", "mm_token_type_ids"):
             encoded.pop(name, None)
-        return Prompted(sequences, encoded)
+        return Prompted([self._expanded(*each) for each in zip(wholes, bare, strict=True)], encoded)
 
     def encode(self, prompts: Sequence[str], images: Sequence[Image]) -> dict[str, Any]:
         """What the processor makes of prompts with one image each (as `pictures` shows them), padded to a batch."""
@@ -126,19 +139,18 @@ class Prompter:
             raise RecapError(f"{self.name}: the processor drops the image, so nothing would be seen")
         return found
 
-    def _others(self, whole: list[int], first: str, request: Request) -> list[list[int]]:
-        """Every question's ids, from the first one's: a processor only widens the image's place in the prompt.
+    def _expanded(self, whole: list[int], bare: Sequence[list[int]]) -> list[list[int]]:
+        """Every question's ids, from the first one's whole: a processor only widens the image's place in the prompt.
 
-        What stands for the image in the unexpanded prompt is found by comparing it with the expanded one.
+        What stands for the image in the unexpanded prompts (`bare`) is found by comparing the first with its whole.
         """
-        bare = self.tokens(first)
-        before = common_length(bare, whole)
-        after = common_length(bare[before:][::-1], whole[before:][::-1])
-        place, wide = bare[before : len(bare) - after], whole[before : len(whole) - after]
+        first = bare[0]
+        before = common_length(first, whole)
+        after = common_length(first[before:][::-1], whole[before:][::-1])
+        place, wide = first[before : len(first) - after], whole[before : len(whole) - after]
         found = [whole]
-        for question in request.questions[1:]:
-            ids = self.tokens(self.prompt(question, True))
-            if ids[:before] != bare[:before] or ids[before : before + len(place)] != place:
+        for ids in bare[1:]:
+            if ids[:before] != first[:before] or ids[before : before + len(place)] != place:
                 raise RecapError(f"{self.name}: the prompt around the image changes with the question")
             found.append(ids[:before] + wide + ids[before + len(place) :])
         return found
@@ -174,12 +186,10 @@ class Prompter:
         base = self.tokens(prompt)
         found: list[tuple[int, ...]] = []
         for answer in answers:
-            word = answer.strip()
-            ways = [space + cased for cased in (word.lower(), word.capitalize(), word.upper()) for space in (" ", "")]
+            ways = spellings_of(answer)
             joined = [self.tokens(prompt + way) for way in ways]
             alone = [list(self.tokenizer(way, add_special_tokens=False)["input_ids"]) for way in ways]
-            single = [ids[-1] for ids in joined if len(ids) == len(base) + 1 and ids[:-1] == base]
-            found.append(tuple(sorted({*single, *(ids[0] for ids in alone if len(ids) == 1)})))
+            found.append(single_tokens(base, joined, alone))
         yes, no = found
         if not yes or not no or set(yes) & set(no):
             raise RecapError(f"{self.name}: no spelling of {answers[0]!r} and {answers[1]!r} is a single token")

@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
 from recap.models.contract import Request
+from recap.models.fp8 import FP8, Fp8Linear
+from recap.models.layers import restrict_last_layer
+from recap.models.layout import Layout, TreeBatch, path_to
 from recap.models.prompt import Prompted, Prompter
-from recap.models.tree import Tree, build_tree
+from recap.models.tree import Tree
 
 if TYPE_CHECKING:
     from recap.models.packed import PackedAttention
@@ -29,6 +31,11 @@ class Scorer:
         self.device = next(model.parameters()).device
         self.dtype = next(model.parameters()).dtype
         self.body = getattr(model, model.base_model_prefix)
+        pad = getattr(prompter.tokenizer, "pad_token_id", None)
+        self.layout = Layout(model, self.device, self.dtype, 0 if pad is None else int(pad))
+        self.rows_read = restrict_last_layer(model)
+        fp8 = any(isinstance(part, Fp8Linear) for part in model.modules())
+        self.precision = str(self.dtype).removeprefix("torch.") + (f"_{FP8}" if fp8 else "")
         self.attention = str(getattr(model.config, "_attn_implementation", None) or "eager")
         wanted = self.device.type == "cuda" if packed is None else packed
         self.packed = _packing(model, self.device) if wanted else None
@@ -51,16 +58,20 @@ class Scorer:
         self.packed, self.attention = None, str(self.model.config._attn_implementation)
 
     @torch.inference_mode()
-    def tree(self, prompted: Prompted) -> list[list[float]]:
+    def ready(self, prompted: Prompted) -> TreeBatch:
+        """All that comes before the forward; it may run in another thread, beside a forward."""
+        return self.layout.batch(prompted, [self._with_answers(each) for each in prompted.sequences], self.packed)
+
+    @torch.inference_mode()
+    def tree(self, batch: TreeBatch | Prompted) -> list[list[float]]:
         """One forward for all requests of the batch: each request is a token tree, answers are its leaves."""
-        trees = [build_tree(self._with_answers(sequences)) for sequences in prompted.sequences]
-        hidden, starts = self._forward_trees(trees, prompted)
+        batch = self.ready(batch) if isinstance(batch, Prompted) else batch
         if not self.single:
-            parts = zip(starts, trees, prompted.sequences, strict=True)
-            return [self._leaves(hidden[start:], tree, len(prompts)) for start, tree, prompts in parts]
-        ends = [start + end for start, tree in zip(starts, trees, strict=True) for end in tree.ends]
-        margins = iter(self._margins(hidden[ends].float()).tolist())  # read back once for the whole batch
-        return [[next(margins) for _ in tree.ends] for tree in trees]
+            hidden = self._forward_trees(batch, None)
+            return [self._leaves(hidden[at:], tree) for at, tree in zip(batch.starts, batch.trees, strict=True)]
+        hidden = self._forward_trees(batch, batch.read)[batch.read]
+        margins = iter(self._margins(hidden.float()).tolist())  # read back once for the whole batch
+        return [[next(margins) for _ in tree.ends] for tree in batch.trees]
 
     @torch.inference_mode()
     def plain(self, request: Request) -> list[float]:
@@ -89,10 +100,9 @@ class Scorer:
         margins, for a model whose image tokens see each other both ways is off here by its whole computation.
         """
         prompted = self.prompter.together([request])
-        tree = build_tree(self._with_answers(prompted.sequences[0]))
-        length = len(prompted.sequences[0][0])
-        path = _path(tree, tree.ends[0])[:length]
-        found = self._forward_trees([tree], prompted)[0][path].float()
+        batch, length = self.ready(prompted), len(prompted.sequences[0][0])
+        path = path_to(batch.trees[0], batch.trees[0].ends[0])[:length]
+        found = self._forward_trees(batch, None)[path].float()
         plain = self.body(**self._plain_inputs(request.questions[0], request), use_cache=False)
         wanted = plain.last_hidden_state[0, :length].float()
         prompts = [self.prompter.prompt(question, True) for question in request.questions]
@@ -149,77 +159,25 @@ class Scorer:
             return [list(prompt) for prompt in prompts]
         return [[*prompt, *answer[:-1]] for prompt in prompts for answer in self.prompter.answers]
 
-    def _forward_trees(self, trees: Sequence[Tree], prompted: Prompted) -> tuple[torch.Tensor, Sequence[int]]:
-        """Last hidden states of all nodes, one tree behind the other, and where each tree begins in them."""
-        positions = self._positions(trees, prompted)
-        vision = self._placed(prompted.vision)
-        if self.packed is not None:
-            row = self.packed.row(trees, self._padding())
-            ids, mask, starts = torch.from_numpy(row.tokens)[None], self.packed.mask(row.ends), row.starts
-            width = ids.shape[1]
-            placed = positions[0].new_zeros((len(positions[0]), 1, width))
-            for start, each in zip(starts, positions, strict=True):
-                placed[:, 0, start : start + each.shape[1]] = each
-        else:
-            width = max(map(len, trees))
-            starts = range(0, width * len(trees), width)
-            ids, mask = self._padded(trees, width)
-            placed = positions[0].new_zeros((len(positions[0]), len(trees), width))
-            for number, each in enumerate(positions):
-                placed[:, number, : each.shape[1]] = each
-        hidden = self.body(
-            input_ids=ids.to(self.device),
-            attention_mask=mask,
-            position_ids=(placed if len(placed) > 1 else placed[0]).to(self.device),
-            use_cache=False,
-            **vision,
-        ).last_hidden_state
-        return hidden.flatten(0, 1), starts
+    def _forward_trees(self, batch: TreeBatch, read: torch.Tensor | None) -> torch.Tensor:
+        """Last hidden states of all nodes, one tree behind the other. Only those that are read need be right."""
+        if batch.copied is not None:
+            now = torch.cuda.current_stream(self.device)
+            now.wait_event(batch.copied)
+            for tensor in batch.tensors:  # made in another stream: its memory must outlive this forward
+                tensor.record_stream(now)
+        mask = self._mask(batch.sight) if self.packed is None else self.packed.mask(batch.sight)
+        showing = nullcontext() if self.packed is None else self.packed.showing(batch.longest)
+        with self.rows_read.only(read), showing:
+            hidden = self.body(
+                input_ids=batch.ids, attention_mask=mask, position_ids=batch.positions, use_cache=False, **batch.vision
+            ).last_hidden_state
+        return hidden.flatten(0, 1)
 
-    def _padded(self, trees: Sequence[Tree], width: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Token ids (requests, T) and the additive mask (requests, 1, T, T) of trees padded to a batch."""
-        ids = torch.full((len(trees), width), self._padding(), dtype=torch.long)
-        visible = torch.zeros((len(trees), 1, width, width), dtype=torch.bool)
-        # A padded place must see something, or its softmax is empty: it sees itself, and nobody sees it.
-        visible[:, 0, range(width), range(width)] = True
-        for row, tree in enumerate(trees):
-            n = len(tree)
-            ids[row, :n] = torch.from_numpy(tree.tokens)
-            visible[row, 0, :n, :n] = torch.from_numpy(tree.visible())
-        allowed = visible.to(self.device)
-        mask = torch.zeros(allowed.shape, dtype=self.dtype, device=self.device)
-        return ids, mask.masked_fill_(~allowed, torch.finfo(self.dtype).min)
-
-    def _positions(self, trees: Sequence[Tree], prompted: Prompted) -> list[torch.Tensor]:
-        """Where each tree's nodes stand in their own sequences: (1, T), or (3, T) for models with M-RoPE.
-
-        Behind the image only text follows, whose positions grow by one: a node's position depends on its depth alone.
-        """
-        depths = [torch.from_numpy(tree.depths) for tree in trees]
-        rope_index = getattr(self.body, "get_rope_index", None)
-        if rope_index is None or not prompted.vision:
-            return [each.expand(1 if rope_index is None else 3, -1) for each in depths]
-        by_depth = self._rope_by_depth(rope_index, trees, prompted)
-        return [positions[:, depth] for positions, depth in zip(by_depth, depths, strict=True)]
-
-    def _rope_by_depth(self, rope_index: Any, trees: Sequence[Tree], prompted: Prompted) -> list[torch.Tensor]:
-        """The model's own position ids of each request's longest path, (3, depth)."""
-        paths = [_longest_path(tree) for tree in trees]
-        width = max(map(len, paths))
-        ids = torch.full((len(paths), width), self._padding(), dtype=torch.long)
-        mask = torch.zeros((len(paths), width), dtype=torch.long)
-        for row, path in enumerate(paths):
-            ids[row, : len(path)], mask[row, : len(path)] = torch.from_numpy(path), 1
-        image_token = self.model.config.image_token_id
-        given: dict[str, Any] = {
-            "input_ids": ids,
-            "attention_mask": mask,
-            "image_grid_thw": prompted.vision["image_grid_thw"].cpu() if "image_grid_thw" in prompted.vision else None,
-            "mm_token_type_ids": (ids == image_token).int(),
-        }
-        accepted = inspect.signature(rope_index).parameters
-        positions, _ = rope_index(**{name: value for name, value in given.items() if name in accepted})
-        return [positions[:, row, : len(path)] for row, path in enumerate(paths)]
+    def _mask(self, visible: torch.Tensor) -> torch.Tensor:
+        """The additive mask of padded trees."""
+        mask = torch.zeros(visible.shape, dtype=self.dtype, device=self.device)
+        return mask.masked_fill_(~visible, torch.finfo(self.dtype).min)
 
     def _margins(self, ends: torch.Tensor) -> torch.Tensor:
         """Margins from the hidden states at the prompts' ends, where answers are single tokens, (n, d) → (n,)."""
@@ -228,10 +186,10 @@ class Scorer:
             return ends @ (self.rows[0] - self.rows[1]) + (self.rows_bias[0] - self.rows_bias[1])
         return self._contrast(ends @ self.rows.T + self.rows_bias)
 
-    def _leaves(self, hidden: torch.Tensor, tree: Tree, prompts: int) -> list[float]:
+    def _leaves(self, hidden: torch.Tensor, tree: Tree) -> list[float]:
         """Margins of one request's questions, whose answers are several tokens, along the leaves of its tree."""
         found: list[float] = []
-        for k in range(prompts):
+        for k in range(len(tree.ends) // 2):
             pairs = enumerate(self.prompter.answers)
             yes, no = (self._leaf(hidden, tree, tree.ends[2 * k + i], answer) for i, answer in pairs)
             found.append(yes - no)
@@ -255,27 +213,9 @@ class Scorer:
             for name, value in inputs.items()
         }
 
-    def _padding(self) -> int:
-        pad = getattr(self.prompter.tokenizer, "pad_token_id", None)
-        return 0 if pad is None else int(pad)
-
 
 def _packing(model: Any, device: torch.device) -> PackedAttention:
     # FlexAttention brings the compiler along, which takes seconds to import: only those wait who use it.
     from recap.models.packed import PackedAttention
 
     return PackedAttention(model, device)
-
-
-def _path(tree: Tree, node: int) -> list[int]:
-    """Nodes from the root to this one."""
-    nodes: list[int] = []
-    while node >= 0:
-        nodes.append(node)
-        node = int(tree.parents[node])
-    return nodes[::-1]
-
-
-def _longest_path(tree: Tree) -> np.ndarray:
-    """Token ids from the root to the deepest node."""
-    return tree.tokens[_path(tree, int(tree.depths.argmax()))]

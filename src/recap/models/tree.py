@@ -59,33 +59,39 @@ class Tree:
 def build_tree(sequences: Sequence[Sequence[int]]) -> Tree:
     """Merge token sequences (none empty) into a tree.
 
-    Sorted, sequences that share a beginning lie side by side, so each one forks off its neighbour's path.
+    Sorted, sequences that share a beginning lie side by side, so each one forks off its neighbour's path. What all of
+    them share, the picture above all, is found by comparing the first with the last, and becomes one plain sequence.
     """
     order = sorted(range(len(sequences)), key=lambda i: tuple(sequences[i]))
+    first = sequences[order[0]]
+    trunk = common_length(first, sequences[order[-1]])
+    path = list(range(trunk))
     tokens: list[int] = []
     parents: list[int] = []
     depths: list[int] = []
     ends = [0] * len(sequences)
-    path: list[int] = []
-    previous: Sequence[int] = ()
+    previous: Sequence[int] = first[:trunk]
     for i in order:
         sequence = sequences[i]
-        shared = common_length(previous, sequence)
+        shared = trunk + common_length(previous[trunk:], sequence[trunk:])
         del path[shared:]
         for depth in range(shared, len(sequence)):
             parents.append(path[-1] if path else -1)
-            path.append(len(tokens))
+            path.append(trunk + len(tokens))
             tokens.append(sequence[depth])
             depths.append(depth)
         ends[i] = path[len(sequence) - 1]
         previous = sequence
-    return Tree(np.array(tokens), np.array(parents), np.array(depths), tuple(ends))
+    return Tree(
+        np.array([*first[:trunk], *tokens]),
+        np.concatenate([np.arange(-1, trunk - 1), np.array(parents, dtype=np.int64)]),
+        np.concatenate([np.arange(trunk), np.array(depths, dtype=np.int64)]),
+        tuple(ends),
+    )
 
 
 def common_length(one: Sequence[int], other: Sequence[int]) -> int:
     """How many tokens two sequences share at the beginning."""
     shortest = min(len(one), len(other))
-    for i in range(shortest):
-        if one[i] != other[i]:
-            return i
-    return shortest
+    differs = np.flatnonzero(np.asarray(one[:shortest]) != np.asarray(other[:shortest]))
+    return int(differs[0]) if len(differs) else shortest

@@ -68,7 +68,14 @@ class Setting:
         """The held-out protocol with every risk that the table allows."""
         if self.measured is not None:
             return self.measured
-        return evaluate(self.probed, splits=self.splits, coverage=self.coverage, level=self.level, draws=self.draws)
+        return evaluate(
+            self.probed,
+            splits=self.splits,
+            coverage=self.coverage,
+            level=self.level,
+            draws=self.draws,
+            widen=False,
+        )
 
     @cached_property
     def sides(self) -> tuple[Bools, ...]:

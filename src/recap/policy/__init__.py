@@ -1,25 +1,43 @@
 """Policy: calibration CDFs, the threshold, the gate, the fallback, the staged variant, the policy file, drift."""
 
-from recap.policy.decide import Decision, Standing, calibrate_table, check_policy, decide, labelled_rows, rank_on
+from recap.policy.certify import certify
+from recap.policy.decide import (
+    Decision,
+    Standing,
+    calibrate_table,
+    certify_table,
+    check_policy,
+    decide,
+    labelled_rows,
+    rank_on,
+)
 from recap.policy.file import load_policy, policy_json, save_policy
 from recap.policy.gate import Gate, confidence_gate
+from recap.policy.guarantee import EVENTS, NOTHING_PROMISED, Event, Guarantee, GuaranteedPart
 from recap.policy.policy import CONFIDENCE, IMG, SELECTOR, STAGED, Policy, calibrate
 from recap.policy.reason import Witness
 from recap.policy.scores import Scores
 
 __all__ = [
     "CONFIDENCE",
+    "EVENTS",
     "IMG",
+    "NOTHING_PROMISED",
     "SELECTOR",
     "STAGED",
     "Decision",
+    "Event",
     "Gate",
+    "Guarantee",
+    "GuaranteedPart",
     "Policy",
     "Scores",
     "Standing",
     "Witness",
     "calibrate",
     "calibrate_table",
+    "certify",
+    "certify_table",
     "check_policy",
     "confidence_gate",
     "decide",

@@ -10,13 +10,33 @@ from typing import Any
 import numpy as np
 
 from recap.claims import Graph
-from recap.errors import RecapError, RecapWarning
+from recap.errors import RecapError, RecapWarning, one_of
 from recap.models.contract import same_model
-from recap.policy.policy import CONFIDENCE, FIRST_STAGE, Policy, Ranked, calibrate, stages
+from recap.policy.certify import certify, tuning_rows
+from recap.policy.choose import utility_gate
+from recap.policy.existence import calibrate_existence, existence_rows
+from recap.policy.guarantee import Event
+from recap.policy.modes import check_mode, cross_fitted, fitted_on, fitted_on_tuning
+from recap.policy.policy import (
+    CONFIDENCE,
+    FIRST_STAGE,
+    MODES,
+    Policy,
+    Ranked,
+    calibrate,
+    needs_relation,
+    stages,
+    with_reference,
+)
 from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
 from recap.policy.scores import Scores
-from recap.statistics import EmpiricalCDF, coverage_threshold
+from recap.risks import risk_named
+from recap.statistics import coverage_threshold
 from recap.table import MarginTable
+
+GATES = ("paper", "utility")
+UTILITY_COVERAGE = 0.8
+"""at which modes are compared where a guarantee, and no coverage, is asked for"""
 
 
 @dataclass(frozen=True)
@@ -38,12 +58,14 @@ class Decision:
     """None where nothing could be scored: outside the graph without a fallback, or a foreign answer rejected as such"""
     threshold: float
     mode: str
-    """recap-img, recap-selector, confidence, staged; fallback for a row outside the graph"""
+    """recap-img, recap-selector, confidence, staged or another risk; fallback for a row outside the graph"""
     witness: Witness | None
     reason: str
     standing: Standing
     foreign: bool
     """confidence alone could speak, and it speaks for the other answer than this one"""
+    promise: str | None = None
+    """what the policy guarantees of the answers that it accepts like this one; None where nothing"""
 
     def to_json(self) -> dict[str, Any]:
         """As `recap decide` prints it."""
@@ -58,18 +80,73 @@ def calibrate_table(
     mode: str | None = None,
     level: float = 0.95,
     first_stage: float = FIRST_STAGE,
+    gate: str = "paper",
 ) -> Policy:
-    """A policy from the labelled rows of a table; unlabelled rows are left out."""
-    scores = Scores.of(labelled_rows(table), np.inf if mode == CONFIDENCE else -np.inf)
+    """A policy from the labelled rows of a table; unlabelled rows are left out.
+
+    Rows that state that something exists calibrate `Policy.existence`, and nothing else.
+    """
+    check_mode(mode)
+    rows = labelled_rows(table)
+    scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
+    utility = None
+    if _by_utility(gate, mode):
+        utility = utility_gate(scores, rows, coverage)
+        mode = utility.chosen.mode
     graph, model = table.graph.hash, table.model
-    return calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
+    fitted = None
+    if mode is not None and mode not in MODES:
+        fitted, scores = fitted_on(rows, mode, rows.labelled), cross_fitted(scores, rows, mode)
+    policy = calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
+    return replace(policy, fitted=fitted, utility=utility, existence=calibrate_existence(table))
+
+
+def certify_table(
+    table: MarginTable,
+    risk_at_most: float,
+    confidence: float = 0.9,
+    *,
+    of: Event = "error",
+    per: str | None = None,
+    mode: str | None = None,
+    level: float = 0.95,
+    gate: str = "paper",
+) -> Policy:
+    """A policy that keeps the risk, from the labelled rows of a table; existence is calibrated as without a promise."""
+    check_mode(mode)
+    rows = labelled_rows(table)
+    scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
+    fitted = utility = None
+    if _by_utility(gate, mode):
+        # Among as many units as a fitted mode would tune on: whichever is chosen, those that are tested had no say.
+        tuning = tuning_rows(scores)
+        utility = utility_gate(scores.where(tuning), rows.where(tuning), UTILITY_COVERAGE)
+        mode = utility.chosen.mode
+    if mode is not None and mode not in MODES:
+        fitted, scores = fitted_on_tuning(scores, rows, mode, tuning_rows(scores, mode))
+    graph, model = table.graph.hash, table.model
+    policy = certify(scores, risk_at_most, confidence, of=of, per=per, graph=graph, model=model, mode=mode, level=level)
+    return replace(policy, fitted=fitted, utility=utility, existence=calibrate_existence(table))
+
+
+def _by_utility(gate: str, mode: str | None) -> bool:
+    """Whether the utility gate chooses the mode; asked for, a mode leaves neither gate anything to choose."""
+    one_of(gate, GATES, "a gate")
+    if gate == "utility" and mode is not None:
+        raise RecapError("give --mode or --gate utility: the gate chooses the mode")
+    return gate == "utility"
 
 
 def labelled_rows(table: MarginTable) -> MarginTable:
-    """The rows whose truth is known. Both truths must occur, or nothing can be calibrated or measured."""
-    labelled = table.where(table.labelled)
+    """The rows whose truth is known. Both truths must occur, or nothing can be calibrated or measured.
+
+    Rows that state that something exists are left out: they are no answers about relations.
+    """
+    stated = existence_rows(table)
+    labelled = table.where(table.labelled & ~stated)
     if not len(labelled):
-        raise RecapError(f"{table.source}: no row has a label")
+        only = " about a relation" if (table.labelled & stated).any() else ""
+        raise RecapError(f"{table.source}: no row{only} has a label")
     inside = labelled.positive[labelled.covered]
     if len(inside) and (inside.all() or not inside.any()):
         only = "yes" if inside.all() else "no"
@@ -108,10 +185,14 @@ def rank_on(policy: Policy, target: MarginTable, *, any_model: bool = False) -> 
     """The policy with the threshold that accepts its share of the target's rows, without looking at labels there.
 
     Calibrated thresholds do not carry their coverage over to other pictures (the paper's strict transfer); what ranks
-    the answers does. Rows that the policy cannot score are never accepted, and are left out.
+    the answers does. Rows that the policy cannot score are never accepted, and are left out. What was promised for the
+    calibrated threshold is not promised for this one.
     """
     check_policy(policy, target.graph, target.model, target.source, any_model=any_model)
-    scores = Scores.of(target, np.inf if policy.mode == CONFIDENCE else -np.inf)
+    policy = replace(policy, guarantee=None)
+    if (stated := existence_rows(target)).any():
+        target = target.where(~stated)
+    scores = policy.scores(target) if policy.staged is None else Scores.of(target)
     before = policy.apply(scores)
     scored = ~np.isnan(before.risk)
     if not scored.any():
@@ -130,8 +211,7 @@ def rank_on(policy: Policy, target: MarginTable, *, any_model: bool = False) -> 
         return replace(policy, threshold=threshold, staged=staged, ranked_on=ranked)
     held = before.risk[scored]
     threshold = coverage_threshold(held, policy.coverage)
-    cdfs = replace(policy.cdfs, reference=EmpiricalCDF.of(held))
-    return replace(policy, threshold=threshold, cdfs=cdfs, ranked_on=ranked)
+    return replace(with_reference(policy, scores), threshold=threshold, ranked_on=ranked)
 
 
 def decide(
@@ -154,14 +234,21 @@ def decide(
     own = np.array([(row.direct.image or 0.0) >= 0 for row in table.rows], dtype=bool)
     foreign = alone & (table.yes != own)
     by_confidence = alone | policy.vetoed(scores)
+    families, promised = table.families, policy.guarantee
     for i, row in enumerate(table.rows):
+        promise = None if promised is None else promised.promise(families[i])
         rejected = reject_foreign and bool(foreign[i])
         accepted = bool(applied.accepted[i]) and not rejected
         risk = None if rejected or np.isnan(applied.risk[i]) else float(applied.risk[i])
         threshold = float(applied.threshold[i])
         witness: Witness | None = None
-        if risk is None and not rejected:
-            why = f'"{row.relation}" is outside the graph, and this policy was calibrated without such rows'
+        if promised is not None and promise is None and not rejected:
+            why = f'this policy promises nothing for answers of the family "{families[i]}", and accepts none'
+        elif risk is None and not rejected:
+            left = "promises nothing there" if promised else "was calibrated without such rows"
+            why = f'"{row.relation}" is outside the graph, and this policy {left}'
+        elif policy.mode not in MODES and scores.covered[i] and not rejected:
+            why = f"{policy.mode} decided ({risk_named(policy.mode).about})"
         elif by_confidence[i]:
             witness, why = confidence_reason(row, accepted, foreign=rejected)
         else:
@@ -177,6 +264,7 @@ def decide(
             reason=sentence(accepted, why, risk, threshold),
             standing=Standing(policy.standing(risk), policy.standing(threshold)),
             foreign=bool(foreign[i]),
+            promise=promise,
         )
 
 

@@ -12,12 +12,16 @@ from pydantic_core import from_json
 
 from recap.errors import RecapError
 from recap.files import reading, write_text
-from recap.policy.policy import CONFIDENCE, MODES, STAGED, Policy
+from recap.policy.modes import check_mode
+from recap.policy.policy import STAGED, Policy, needs_relation
+from recap.risks import FITTED
 from recap.validation import explain
 
 KIND = "recap-policy"
-VERSION = 1
-CONCLUSIONS = {"gate": ("eligible", "verdict"), "ranked_on": ("verdict",)}
+VERSION = 2
+READABLE = (1, 2)
+"""version 1 has no guarantee"""
+CONCLUSIONS = {"gate": ("eligible", "verdict"), "ranked_on": ("verdict",), "utility": ("verdict",)}
 """what a person finds first in a part; it follows from the rest, and is not read again"""
 
 _POLICY = TypeAdapter(Policy)
@@ -30,13 +34,17 @@ def save_policy(policy: Policy, path: str | Path) -> None:
 
 def policy_json(policy: Policy) -> str:
     """The policy as text: the same policy gives the same bytes."""
-    document: dict[str, Any] = {"kind": KIND, "version": VERSION, **_POLICY.dump_python(policy, by_alias=True)}
+    head = {"kind": KIND, "version": VERSION, "promise": policy.promise}
+    document: dict[str, Any] = head | _POLICY.dump_python(policy, by_alias=True)
     for name, conclusions in CONCLUSIONS.items():
         part = getattr(policy, name)
         if part is not None:
             document[name] = {each: getattr(part, each) for each in conclusions} | document[name]
-    if policy.ranked_on is None:
-        del document["ranked_on"]
+    for name in ("ranked_on", "fitted", "utility", "existence"):
+        if getattr(policy, name) is None:
+            del document[name]
+    if policy.cdfs.sample is None:
+        del document["cdfs"]["sample"]
     text = json.dumps(document, indent=2, allow_nan=False)
     # One line for each list of numbers: a CDF of a thousand values should not bury the rest.
     return re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda m: "[" + re.sub(r"\s+", " ", m.group(1)) + "]", text) + "\n"
@@ -66,18 +74,23 @@ def _policy(text: str) -> Policy:
     if fields.pop("kind", KIND) != KIND or not isinstance(fields.get("mode"), str):
         raise RecapError("this is not a RECAP policy file")
     version = fields.pop("version", VERSION)
-    if version != VERSION:
+    fields.pop("promise", None)  # what the guarantee says in words
+    if version not in READABLE:
         raise RecapError(f"policy version {version} is not known here (this is version {VERSION})")
     for name, conclusions in CONCLUSIONS.items():
         if isinstance(part := fields.get(name), dict):
             fields[name] = {key: value for key, value in cast(dict[str, Any], part).items() if key not in conclusions}
     policy = _POLICY.validate_python(fields)
-    if policy.mode not in MODES:
-        raise RecapError(f'mode: "{policy.mode}" is not a mode ({", ".join(MODES)})')
+    try:
+        check_mode(policy.mode, fitting=False)
+    except RecapError as error:
+        raise RecapError(f"mode: {error}") from None
+    if (policy.mode in FITTED) != (policy.fitted is not None):
+        raise RecapError("fitted: a policy of a fitted mode has this part, and no other does")
     if (policy.mode == STAGED) != (policy.staged is not None):
         raise RecapError("staged: a staged policy has this part, and no other does")
     if policy.mode != STAGED and (policy.fallback is None) != (policy.cdfs.branch is None):
         raise RecapError("fallback and cdfs.branch belong together, but one is missing")
-    if policy.mode != CONFIDENCE and policy.cdfs.relation is None:
+    if needs_relation(policy.mode) and policy.cdfs.relation is None:
         raise RecapError(f"cdfs.recap-img is missing, and mode {policy.mode} needs it")
     return policy

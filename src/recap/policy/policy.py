@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, FiniteFloat, GetPydanticSchema, NonNegativeInt, PositiveInt
 from pydantic_core import core_schema
 
 from recap.errors import RecapError
+from recap.policy.existence import Existence
 from recap.policy.gate import Gate, confidence_gate
+from recap.policy.guarantee import NOTHING_PROMISED, Guarantee
 from recap.policy.scores import RELATION_RISK, Scores
+from recap.policy.utility import Utility
 from recap.risks.equations import selector
+from recap.risks.fitted import Fit
 from recap.statistics import EmpiricalCDF, accepted_count, coverage_threshold
 from recap.table import Bools, Floats, MarginTable
 
 IMG, SELECTOR, CONFIDENCE, STAGED = "recap-img", "recap-selector", "confidence", "staged"
 MODES = (IMG, SELECTOR, CONFIDENCE, STAGED)
-"""The gate chooses between the first two. The others are there to compare with, and must be asked for."""
+"""The gate chooses between the first two. The others must be asked for, as any other risk (see `modes.py`)."""
 
 FIRST_STAGE = 0.6
-
 
 FiniteFloats = Annotated[list[FiniteFloat], Field(min_length=1)]
 CDF = Annotated[
@@ -59,6 +64,11 @@ class Counts:
     covered: NonNegativeInt
     positive: NonNegativeInt
     answered_yes: NonNegativeInt
+
+    @classmethod
+    def of(cls, scores: Scores) -> Counts:
+        counted = (scores.covered, scores.positive, scores.yes)
+        return cls(len(scores), scores.n_units, *(int(each.sum()) for each in counted))
 
 
 @dataclass(frozen=True)
@@ -99,11 +109,17 @@ class CDFs:
     reference: CDF | None = None
     """the risks among which the threshold was ranked, calibration's or, where `ranked_on` tells of one, the target's;
     None for staged policies, which have two scales, and in files that are older than this"""
+    sample: CDF | None = None
+    """one of these risks for each unit, drawn at random, for the watch over drift"""
 
     def score(self, mode: str, scores: Scores) -> Floats:
         """A mode's risk of rows inside the graph: R_img, R_sel or R_conf; NaN outside."""
         if mode == CONFIDENCE:
             return np.where(scores.covered, scores.confidence, np.nan)
+        if mode not in MODES:
+            if scores.other is None:
+                raise RecapError(f"these scores lack the risk {mode}")
+            return np.where(scores.covered, scores.other, np.nan)
         if mode == SELECTOR and self.relation is not None:
             score = selector(self.confidence(scores.confidence), self.relation(scores.relation))
             return np.where(scores.covered, score, np.nan)
@@ -126,9 +142,22 @@ class Policy:
     counts: Counts
     ranked_on: Ranked | None = None
     """None where the calibration rows themselves gave the threshold"""
+    guarantee: Guarantee | None = None
+    """what is promised of accepted answers; None where the threshold aims at a coverage alone"""
     fallback: Fallback | None
     """None if calibration held no rows outside the graph"""
     cdfs: CDFs
+    fitted: Fit | None = None
+    """of a mode that is fitted: what was fitted"""
+    utility: Utility | None = None
+    """the comparison that chose the mode, where the utility gate did"""
+    existence: Existence | None = None
+    """whether things are there at all, for claims in texts; None if calibration held no such rows"""
+
+    @property
+    def promise(self) -> str:
+        """What holds of accepted answers, in words; that nothing is promised, where nothing is."""
+        return NOTHING_PROMISED if self.guarantee is None else self.guarantee.statement
 
     @property
     def coverage_error(self) -> float:
@@ -151,8 +180,11 @@ class Policy:
 
     def scores(self, table: MarginTable) -> Scores:
         """What this policy needs to know of a table's rows: probes only where they can matter."""
+        from recap.policy.modes import with_mode  # which needs this module
+
         first = -math.inf if self.staged is None else self.staged.threshold
-        return Scores.of(table, math.inf if self.mode == CONFIDENCE else first)
+        found = Scores.of(table, first if needs_relation(self.mode) else math.inf)
+        return with_mode(found, table, self.mode, self.fitted)
 
     def vetoed(self, scores: Scores) -> Bools:
         """Where confidence decided: the larger of the selector's two percentiles (Eq. 9), or the whole mode."""
@@ -177,6 +209,11 @@ class Policy:
             if self.staged is not None:
                 # The stages have scales of their own: outside the graph the percentile has its own threshold.
                 threshold = np.where(scores.covered, threshold, self.staged.fallback_threshold)
+        if self.guarantee is not None and self.guarantee.per_family:
+            known = self.guarantee.thresholds
+            limits = [known.get(family) for family in scores.named_families]
+            threshold = np.array([self.threshold if each is None else each for each in limits], dtype=float)
+            risk = np.where([each is None for each in limits], np.nan, risk)
         return Applied(risk <= threshold, risk, threshold, first_stage)
 
 
@@ -206,7 +243,7 @@ def calibrate(
     inside = scores.where(scores.covered)
     gate = confidence_gate(inside, level)
     chosen = mode or (SELECTOR if gate.eligible else IMG)
-    relation = None if chosen == CONFIDENCE else EmpiricalCDF.of(inside.relation)
+    relation = EmpiricalCDF.of(inside.relation) if needs_relation(chosen) else None
     cdfs = CDFs(EmpiricalCDF.of(inside.confidence), relation)
     score = cdfs.score(chosen, inside)
     outside = scores.confidence[~scores.covered]
@@ -221,9 +258,8 @@ def calibrate(
             branch = EmpiricalCDF.of(score)
             cdfs = replace(cdfs, branch=branch)
             held = np.concatenate([branch(score), fallback.cdf(outside)])
-        cdfs = replace(cdfs, reference=EmpiricalCDF.of(held))
         threshold = coverage_threshold(held, coverage)
-    return Policy(
+    policy = Policy(
         mode=chosen,
         coverage=coverage,
         threshold=threshold,
@@ -231,12 +267,32 @@ def calibrate(
         staged=staged,
         graph=graph,
         model=model,
-        counts=Counts(
-            len(scores), scores.n_units, int(scores.covered.sum()), int(scores.positive.sum()), int(scores.yes.sum())
-        ),
+        counts=Counts.of(scores),
         fallback=fallback,
         cdfs=cdfs,
     )
+    return policy if staged else with_reference(policy, scores)
+
+
+def with_reference(policy: Policy, scores: Scores) -> Policy:
+    """The policy with the risks of these rows as what its threshold, standings and drift are seen against."""
+    risk = policy.apply(scores).risk
+    ranked = ~np.isnan(risk)
+    sample, reference = EmpiricalCDF.of(_one_of_each(risk[ranked], scores.units[ranked])), EmpiricalCDF.of(risk[ranked])
+    return replace(policy, cdfs=replace(policy.cdfs, reference=reference, sample=sample))
+
+
+def _one_of_each(risk: Floats, units: NDArray[np.intp]) -> Floats:
+    """One risk of each unit: a random one, but the same whatever the order of rows and units."""
+    order = np.lexsort((risk, units))
+    own = np.split(risk[order], np.flatnonzero(np.diff(units[order])) + 1)
+    lots = (int.from_bytes(hashlib.sha256(each.tobytes()).digest()[:8]) for each in own)
+    return np.array([each[lot % len(each)] for each, lot in zip(own, lots, strict=True)])
+
+
+def needs_relation(mode: str | None) -> bool:
+    """Whether a mode (None: the gate chooses) ranks by relation evidence, and thereby needs its probes."""
+    return mode is None or mode in (IMG, SELECTOR, STAGED)
 
 
 def stages(
@@ -263,8 +319,6 @@ def _check(scores: Scores, coverage: float, mode: str | None, first_stage: float
         raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
     if not 0 < level < 1:
         raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
-    if mode is not None and mode not in MODES:
-        raise RecapError(f'"{mode}" is not a mode ({", ".join(MODES)})')
     if mode == STAGED and not 0 < first_stage < coverage:
         raise RecapError(
             f"the first stage accepts {first_stage:g}; it must lie between 0 and the coverage {coverage:g}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recap.errors import RecapError
 from recap.risks import compute_risk
 from recap.table import Bools, Floats, MarginTable
 
@@ -24,6 +25,10 @@ class Scores:
     yes: Bools
     positive: Bools
     units: NDArray[np.intp]
+    families: NDArray[np.str_] | None = None
+    """relation families; None where nobody asks for them"""
+    other: Floats | None = None
+    """the risk of a mode that is neither RECAP's own nor confidence"""
 
     @classmethod
     def of(cls, table: MarginTable, unprobed: float = -np.inf) -> Scores:
@@ -35,16 +40,24 @@ class Scores:
         needed = table.covered & ~(confidence <= unprobed)
         relation = np.full(len(table), np.nan)
         relation[needed] = compute_risk(table.where(needed), RELATION_RISK) if needed.any() else np.nan
-        return cls(confidence, relation, table.covered, table.yes, table.positive, table.units)
+        families = np.array(table.families, dtype=str)
+        return cls(confidence, relation, table.covered, table.yes, table.positive, table.units, families)
 
     def __len__(self) -> int:
         return len(self.confidence)
 
     def where(self, keep: Bools) -> Scores:
         """The chosen rows; units are numbered anew, in the same order."""
-        chosen = {each.name: getattr(self, each.name)[keep] for each in fields(self)}
-        _, units = np.unique(chosen.pop("units"), return_inverse=True)
-        return Scores(**chosen, units=units.reshape(-1))
+        chosen = {name: column[keep] for name, column in vars(self).items() if column is not None}
+        _, units = np.unique(chosen["units"], return_inverse=True)
+        return replace(self, **chosen | {"units": units.reshape(-1)})
+
+    @property
+    def named_families(self) -> list[str]:
+        """The relation family of each row."""
+        if self.families is None:
+            raise RecapError("these scores do not say which relation family a row belongs to")
+        return self.families.tolist()
 
     @property
     def n_units(self) -> int:

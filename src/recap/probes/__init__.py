@@ -3,7 +3,7 @@
 from recap.probes.cost import diagnostic_probes, planned_calls, printed_calls
 from recap.probes.plan import PROBE_SETS, Plan, Probe, Role, merge, merge_by_image, plan_probes
 from recap.probes.views import View, degraded, flipped, view_of
-from recap.probes.wording import as_statement, asked_by, question, ways
+from recap.probes.wording import as_statement, asked_by, existence_question, question, ways
 
 __all__ = [
     "PROBE_SETS",
@@ -15,6 +15,7 @@ __all__ = [
     "asked_by",
     "degraded",
     "diagnostic_probes",
+    "existence_question",
     "flipped",
     "merge",
     "merge_by_image",

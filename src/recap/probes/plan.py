@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from recap.claims import Claim, Graph, default_graph
 from recap.probes.views import View
-from recap.probes.wording import asked_by, question, ways
+from recap.probes.wording import EXISTS, asked_by, existence_question, question, ways
 
 
 @dataclass(frozen=True, order=True)
@@ -93,7 +93,9 @@ def plan_probes(
     """
     chosen = PROBE_SETS[probes]
     said = claim.statement
-    direct = asked or question(said.subject, said.relation, said.object, graph)
+    if asked is None and said.relation == EXISTS:
+        asked = existence_question(said.subject, said.naming[0])
+    direct = asked or question(said.subject, said.relation, said.object, graph, naming=said.naming)
 
     def wrapped(text: str, subject: str, obj: str) -> str:
         return text if wrapper == "plain" else asked_by(ways("wrappers")[wrapper], text, subject, obj)
@@ -118,7 +120,7 @@ def plan_probes(
         roles += [
             Role(kind, relation, Probe(wrapped(text, claim.subject, claim.object), view))
             for kind, relation, views in witnesses
-            for text in (question(claim.subject, relation, claim.object, graph),)
+            for text in (question(claim.subject, relation, claim.object, graph, naming=claim.naming),)
             for view in views
         ]
     return Plan(claim, tuple(roles))

@@ -8,6 +8,11 @@ from functools import cache
 from importlib import resources
 
 from recap.claims import Graph
+from recap.claims.naming import SINGULAR, WITHOUT_ARTICLE, Naming, with_article
+
+_PLURALS = {"Is": "Are", "Does": "Do"}
+_VOWEL = r"(?!uni|use|euro|one\b|u[bknst][aeiou])[aeiou]|hour|honest|heir"
+"""beginnings that are spoken with a vowel"""
 
 
 @cache
@@ -16,19 +21,51 @@ def _wording() -> dict[str, dict[str, str]]:
     return tomllib.loads(text)
 
 
-def question(subject: str, relation: str, obj: str, graph: Graph | None = None, phrase: str | None = None) -> str:
+def question(
+    subject: str,
+    relation: str,
+    obj: str,
+    graph: Graph | None = None,
+    phrase: str | None = None,
+    naming: tuple[Naming, Naming] = (SINGULAR, SINGULAR),
+) -> str:
     """The yes/no question about one relation over one ordered pair, in the relation's words or in this phrase.
 
     A phrase that is a verb ("contains") leaves the relation's own question: there is no other way to ask it.
 
     >>> question("mug", "left_of", "laptop")
     'Is the mug to the left of the laptop?'
+    >>> question("mugs", "left_of", "plate", naming=(Naming(plural=True), SINGULAR))
+    'Are the mugs to the left of the plate?'
     """
     own = graph.relations[relation].question if graph and relation in graph else None
     template = own or _wording()["questions"].get(relation) or f"Is the {{s}} {relation.replace('_', ' ')} the {{o}}?"
     if phrase is not None and template.startswith("Is "):
         template = f"Is the {{s}} {phrase} the {{o}}?"
-    return template.replace("{s}", subject).replace("{o}", obj)
+    if naming[0].plural:
+        template = re.sub(r"^(Is|Does)\b", lambda verb: _PLURALS[verb[1]], template)
+    for gap, name, how in (("{s}", subject, naming[0]), ("{o}", obj, naming[1])):
+        template = template.replace(f"the {gap}", with_article(name, how)).replace(gap, name)
+    return template
+
+
+EXISTS = "exists"
+"""the extension of the graph for texts: no relation between two things, and never in the paper's suites"""
+
+
+def existence_question(name: str, naming: Naming = SINGULAR) -> str:
+    """The yes/no question whether something is in the picture: the extension `exists` of the graph for texts.
+
+    >>> existence_question("apple"), existence_question("two dogs", Naming(plural=True))
+    ('Is there an apple in the picture?', 'Are there two dogs in the picture?')
+    """
+    if naming.proper:
+        return f"Is {name} in the picture?"
+    if naming.plural:
+        return f"Are there {name} in the picture?"
+    if name.split()[0].lower() in WITHOUT_ARTICLE:
+        return f"Is there {name} in the picture?"
+    return f"Is there {'an' if re.match(_VOWEL, name, re.IGNORECASE) else 'a'} {name} in the picture?"
 
 
 def ways(kind: str) -> dict[str, str]:

@@ -5,14 +5,15 @@ Where that happens does not matter: a batch and its result are plain data that c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from PIL.Image import Image
 
-from recap.errors import RecapError
-from recap.models.contract import LikelihoodModel, Request
+from recap.errors import RecapError, quoted
+from recap.models.contract import LikelihoodModel, Request, UnansweredError
 from recap.probes import view_of
 from recap.probing.job import Entry
 from recap.store import Store, margin_key, pixels_digest
@@ -40,7 +41,7 @@ class KnownMargins:
 
 @dataclass(frozen=True)
 class BatchResult:
-    """The margins of a batch under their keys, and which pictures could not be shown."""
+    """The margins of a batch under their keys, and which pictures could not be shown or asked about."""
 
     entries: Batch
     keys: list[list[bytes]]
@@ -72,13 +73,72 @@ class PreparedBatch:
     prepared: Any = None
 
     def answer(self, model: LikelihoodModel) -> BatchResult:
-        """The model's turn, if it needs one: a batch is asked whole, whatever of it is known."""
+        """The model's turn, if it needs one: a batch is asked whole, whatever of it is known.
+
+        A picture about which a question cannot be answered is set aside, as one that cannot be shown.
+        """
         if self.known.complete:
             return self.known
-        before, keys = model.forwards, self.known.keys
-        rows = model.margins(self.requests, self.prepared)
-        margins = {key: m for some, row in zip(keys, rows, strict=True) for key, m in zip(some, row, strict=True)}
-        return replace(self.known, margins=margins, fresh=True, forwards=model.forwards - before)
+        before = model.forwards
+        rows = _rows(model, self.requests, self.prepared)
+        answered: list[tuple[Entry, list[bytes], list[float]]] = []
+        failed: dict[str, str] = {}
+        for entry, keys, row in zip(self.known.entries, self.known.keys, rows, strict=True):
+            try:
+                answered.append((entry, keys, _finite(entry, row)))
+            except UnansweredError as error:
+                if entry.image is None:
+                    raise
+                failed[entry.image] = str(error)
+        kept = [each for each in answered if each[0].image not in failed]
+        return replace(
+            self.known,
+            entries=tuple(entry for entry, _, _ in kept),
+            keys=[keys for _, keys, _ in kept],
+            margins={key: m for _, keys, row in kept for key, m in zip(keys, row, strict=True)},
+            fresh=True,
+            failed=self.known.failed | failed,
+            forwards=model.forwards - before,
+        )
+
+
+def _rows(model: LikelihoodModel, requests: list[Request], prepared: Any = None) -> list[list[float] | UnansweredError]:
+    """The margins of every request, or why it has none. Which request is to blame is found by halving.
+
+    One picture whose numbers overflow can spoil its neighbours in a packed batch: they are asked again without it.
+    """
+    rows: list[list[float] | UnansweredError]
+    try:
+        rows = [*model.margins(requests, prepared)]
+    except UnansweredError as error:
+        rows = [error] * len(requests)
+    again = [i for i, row in enumerate(rows) if isinstance(row, UnansweredError) or not all(map(math.isfinite, row))]
+    if again and len(requests) > 1:
+        half = (len(again) + 1) // 2
+        for some in (again[:half], again[half:]):
+            if some:
+                for i, row in zip(some, _rows(model, [requests[i] for i in some]), strict=True):
+                    rows[i] = row
+    return rows
+
+
+def _finite(entry: Entry, row: list[float] | UnansweredError) -> list[float]:
+    """The margins, all of them numbers. Which picture and question an error is about is said here."""
+    if isinstance(row, UnansweredError):
+        raise UnansweredError(_about(entry.image, row))
+    for question, margin in zip(entry.questions, row, strict=True):
+        if not math.isfinite(margin):
+            why = "the model overflows or its weights are broken; --dtype float32 tells which"
+            raise UnansweredError(
+                _about(entry.image, f"the margin of {quoted(question)} is {margin}, no number: {why}")
+            )
+    return row
+
+
+def _about(image: str | None, why: object) -> str:
+    """What is wrong, with the picture's name before it unless it begins with that."""
+    text = str(why)
+    return text if image is None or text.startswith(image) else f"{image}: {text}"
 
 
 @dataclass(frozen=True)
@@ -149,11 +209,12 @@ class Preparer:
                     if stamp is not None:
                         stamps[stamp] = opened[entry.image][1]
             except RecapError as error:
-                failed[str(entry.image)] = str(error)
+                failed[str(entry.image)] = _about(entry.image, error)
                 continue
             picture, _ = opened[entry.image]
             entries.append(entry)
-            requests.append(Request(None if picture is None else view_of(picture, entry.view), entry.questions))
+            view = None if picture is None else view_of(picture, entry.view)
+            requests.append(Request(view, entry.questions, entry.image))
         keys = [self.lookup.keys(entry, opened[entry.image][1]) for entry in entries]
         known = BatchResult(tuple(entries), keys, self.lookup.known(keys), False, failed, stamps)
         try:
@@ -168,7 +229,7 @@ class Preparer:
             try:
                 self.model.prepare([request])
             except RecapError as error:
-                refused[str(entry.image)] = str(error)
+                refused[str(entry.image)] = _about(entry.image, error)
         if not refused:
             raise RecapError("the model's processor takes each picture of a batch alone, but not together")
         rest = self.prepare(tuple(entry for entry in known.entries if str(entry.image) not in refused))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from recap.claims import Graph, Statement, default_graph
 from recap.probes import Plan, Probe, View, merge_by_image, plan_probes
 
+RAMP_FROM = 16384
+"""a budget of so many tokens takes a GPU's host half a second to prepare"""
 TEXT_QUESTIONS = 16
 """questions without a picture that share a tree"""
 
@@ -57,6 +59,8 @@ class ProbingJob:
     images: tuple[str, ...]
     """where each item's picture is opened: tables name pictures as the dataset does, wherever they lie"""
     batches: tuple[tuple[Entry, ...], ...]
+    tokens: int = 0
+    """about how many all of it takes"""
 
     @property
     def probes(self) -> int:
@@ -75,10 +79,12 @@ def plan_job(
     graph: Graph | None = None,
     wrapper: str = "plain",
     locate: Callable[[str], str] = lambda image: image,
+    padded: bool = True,
 ) -> ProbingJob:
     """Merge the plans of all statements per picture, and cut them into batches of at most `budget` tokens.
 
-    `locate` turns an item's picture into a path, or any name that the job's opener understands.
+    Where a batch is `padded` to its longest entry, entries of like sizes go together. `locate` turns an item's
+    picture into a path, or any name that the job's opener understands.
     """
     relations = graph or default_graph()
     plans = tuple(
@@ -97,19 +103,28 @@ def plan_job(
     texts = list(dict.fromkeys(p.question for asked in merged.values() for p in asked if p.view is View.TEXT))
     for start in range(0, len(texts), TEXT_QUESTIONS):
         entries.append(Entry(None, View.TEXT, tuple(texts[start : start + TEXT_QUESTIONS])))
-    return ProbingJob(tuple(items), plans, images, tuple(_batches(entries, size, budget)))
+    sized = [(entry, size(entry.image, len(entry.questions))) for entry in entries]
+    if padded:  # a picture's views stay together: it is opened once for all of them
+        largest: dict[str | None, int] = {}
+        for entry, each in sized:
+            largest[entry.image] = max(each, largest.get(entry.image, 0))
+        sized.sort(key=lambda each: (each[0].image is None, largest[each[0].image]))
+    tokens = sum(each for _, each in sized)
+    return ProbingJob(tuple(items), plans, images, tuple(_batches(sized, budget, padded)), tokens)
 
 
-def _batches(entries: Sequence[Entry], size: Size, budget: int) -> Iterator[tuple[Entry, ...]]:
+def _batches(sized: Sequence[tuple[Entry, int]], whole: int, padded: bool) -> Iterator[tuple[Entry, ...]]:
     batch: list[Entry] = []
-    longest = 0
-    for entry in entries:
-        tokens = size(entry.image, len(entry.questions))
+    # Nothing runs beside the preparation of the first batch: where batches are large, the first ones are not.
+    budget = whole if padded or whole < RAMP_FROM else whole // 4
+    longest = together = 0
+    for entry, tokens in sized:
+        longest, together = max(longest, tokens), together + tokens
         mixed = bool(batch) and (batch[0].image is None) != (entry.image is None)
-        if batch and (mixed or max(longest, tokens) * (len(batch) + 1) > budget):
+        if batch and (mixed or (longest * (len(batch) + 1) if padded else together) > budget):
             yield tuple(batch)
-            batch, longest = [], 0
+            batch, longest, together = [], tokens, tokens
+            budget = min(whole, 2 * budget)
         batch.append(entry)
-        longest = max(longest, tokens)
     if batch:
         yield tuple(batch)

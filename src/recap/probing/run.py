@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Protocol
 
 from recap.claims import Graph
@@ -78,43 +81,73 @@ def run_job(
     identity = model.identity
     store.remember_model(identity.digest, str(identity))
     preparer = Preparer(model, Lookup(identity.digest, store, stamp), open_image)
-    for prepared in _ahead(preparer, job.batches):
-        run.add(prepared.answer(model), store)
-        progress(run.done)
-        del prepared  # its pictures go before the batch after next is opened
+    # One thread of its own writes: while a batch goes to the disk, the next one has its turn.
+    with ThreadPoolExecutor(1) as writer, _quick_turns(model.preparing > 1):
+        written: Future[None] | None = None
+        for prepared in _ahead(preparer, job.batches, model.preparing):
+            result = prepared.answer(model)
+            del prepared  # its pictures go before the next batch is opened
+            if written is not None:
+                written.result()
+                progress(run.done)
+            written = writer.submit(run.add, result, store)
+        if written is not None:
+            written.result()
+            progress(run.done)
     run.seconds = time.monotonic() - start
     return run
 
 
-def _ahead(preparer: Preparer, batches: tuple[Batch, ...]) -> Iterator[PreparedBatch]:
-    """Batches prepared one ahead of their turn, in a thread of their own: never more than two hold pixels."""
+@contextlib.contextmanager
+def _quick_turns(wanted: bool) -> Generator[None]:
+    """Let threads hand over the interpreter sooner: who launches work on a GPU should not wait for who prepares."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(5e-4 if wanted else before)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def _ahead(preparer: Preparer, batches: tuple[Batch, ...], threads: int) -> Iterator[PreparedBatch]:
+    """Batches in their order, prepared ahead of their turn: so many at once, and no more of them hold pixels."""
     if len(batches) == 1:  # nothing to be ahead of, and starting a thread takes longer than preparing a small batch
         yield preparer.prepare(batches[0])
         return
-    with ThreadPoolExecutor(1) as pool:
-        waiting: Future[PreparedBatch] | None = None
-        for batch in batches:
-            turn, waiting = waiting, pool.submit(preparer.prepare, batch)
-            if turn is not None:
+    rest = iter(batches)
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = deque(pool.submit(preparer.prepare, batch) for batch in islice(rest, threads))
+        try:
+            while waiting:
                 # Nothing here keeps what is handed out: a future would hold its result, pictures and all.
-                now = [turn.result()]
-                del turn
+                now = [waiting.popleft().result()]
+                waiting.extend(pool.submit(preparer.prepare, batch) for batch in islice(rest, 1))
                 yield now.pop()
-        if waiting is not None:
-            yield waiting.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 class Engine(Protocol):
     """Answers probing jobs as one model, wherever that runs and however often."""
 
-    identity: Identity
+    @property
+    def identity(self) -> Identity:
+        """Who speaks."""
+        ...
+
     way: str
     """how the model is scored"""
     tokens: int
     """about how many tokens one batch may hold"""
+    padded: bool
+    """whether a batch is padded to the longest of its entries"""
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         """About how many tokens so many questions take, from the picture's width and height alone."""
+        ...
+
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        """The shares of a picture's width and height that the model is shown. It is asked before a run."""
         ...
 
     def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
@@ -127,9 +160,15 @@ class LocalEngine:
 
     def __init__(self, model: LikelihoodModel) -> None:
         self.model = model
-        self.identity, self.way, self.tokens, self.size = model.identity, model.way, model.tokens, model.size
+        self.way, self.tokens, self.padded = model.way, model.tokens, model.padded
+        self.size, self.kept = model.size, model.kept
+
+    @property
+    def identity(self) -> Identity:
+        return self.model.identity
 
     def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
+        self.model.expect(job.tokens)
         return run_job(job, self.model, store, open_image, progress, image_stamp)
 
 

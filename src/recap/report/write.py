@@ -121,7 +121,12 @@ def _known(value: float | None) -> float | None:
 
 def _write_table(stem: Path, rows: list[dict[str, Any]]) -> None:
     frame = pl.DataFrame(rows, schema=SCHEMA)
-    for ending, write in ((".csv", frame.write_csv), (".parquet", frame.write_parquet)):
+    # Spreadsheets take a cell that begins like this for a formula; an apostrophe makes it text.
+    named = pl.col(pl.String)
+    safe = frame.with_columns(
+        pl.when(named.str.contains(r"^[=@\t\r]|^[+-][^0-9.]")).then("'" + named).otherwise(named).name.keep()
+    )
+    for ending, write in ((".csv", safe.write_csv), (".parquet", frame.write_parquet)):
         stream = io.BytesIO()
         write(stream)
         with atomic_write(stem.with_name(stem.name + ending)) as file:

@@ -34,9 +34,7 @@ def compute_risk(table: MarginTable, name: str, calibration: MarginTable | None 
     known = table.where(inside)
     reference = known if calibration is None else calibration.where(_defined(calibration, risk))
     for some in (table, reference):
-        for need, lacking in _gaps(some, risk).items():
-            first = int(np.flatnonzero(lacking)[0])
-            raise RecapError(f"{some.at(first)}: risk {name} needs {_field(some, need, first)}, which is missing")
+        require_inputs(some, name)
     if calibration is not None and risk.calibrated and not len(reference):
         raise RecapError(
             f"{calibration.source}: no calibration row is inside the relation graph (risk {name} needs some)"
@@ -49,6 +47,13 @@ def compute_risk(table: MarginTable, name: str, calibration: MarginTable | None 
         # Plus zero, so that no risk is −0.0: equal risks should also look equal when they are written down.
         values[inside] = risk.formula(Margins(known), Margins(reference)) + 0.0
     return values
+
+
+def require_inputs(table: MarginTable, name: str) -> None:
+    """Complain about the first row that lacks what the risk needs."""
+    for need, lacking in _gaps(table, risk_named(name)).items():
+        first = int(np.flatnonzero(lacking)[0])
+        raise RecapError(f"{table.at(first)}: risk {name} needs {_field(table, need, first)}, which is missing")
 
 
 def offered(table: MarginTable, *, fitted: bool = False) -> tuple[list[str], dict[str, str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,27 +54,63 @@ def _everything(m: Margins) -> Floats:
     return np.column_stack([_raw_probes(m), *(RISKS[name].formula(m, m) for name in FUSED)])
 
 
+@dataclass(frozen=True)
+class Fit:
+    """A fitted risk, as numbers that a file can keep: standardised features, their weights, and the intercept.
+
+    Where calibration saw only one outcome there is nothing to tell apart: weights are zero, and every row is alike.
+    """
+
+    middle: list[float]
+    spread: list[float]
+    weights: list[float]
+    intercept: float
+
+    def __call__(self, features: Floats) -> Floats:
+        """Probability of the event."""
+        if not any(self.weights):
+            return np.full(len(features), float(self.intercept > 0))
+        scaled = (features - np.array(self.middle)) / np.array(self.spread)
+        return 1 / (1 + np.exp(-np.clip(scaled @ np.array(self.weights) + self.intercept, -LARGEST, LARGEST)))
+
+
+LARGEST = 500.0
+"""log-odds beyond which a probability is 0 or 1 all the same"""
+
+
+def fit(known: Floats, event: Bools) -> Fit:
+    """L2-regularised logistic regression on standardised features."""
+    middle, spread = known.mean(axis=0), known.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    if event.all() or not event.any():
+        return Fit(middle.tolist(), spread.tolist(), [0.0] * known.shape[1], LARGEST if event.all() else -LARGEST)
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=1.0, max_iter=2000).fit((known - middle) / spread, event)
+    return Fit(middle.tolist(), spread.tolist(), model.coef_[0].tolist(), float(model.intercept_[0]))
+
+
 def _fitted(name: str, needs: tuple[str, ...], features: Features, target: Target, about: str) -> Risk:
+    FEATURES[name], TARGETS[name] = features, target
+
     def formula(m: Margins, calibration: Margins) -> Floats:
-        event = target(calibration.yes, calibration.table.positive)
-        return fit_and_predict(features(calibration), event, features(m))
+        return fit(features(calibration), target(calibration.yes, calibration.table.positive))(features(m))
 
     return Risk(name, needs, formula, about, calibrated=True, fitted=True)
 
 
-def fit_and_predict(known: Floats, event: Bools, asked: Floats) -> Floats:
-    """Probability of the event, by L2-regularised logistic regression on standardised features.
+FEATURES: dict[str, Features] = {}
+TARGETS: dict[str, Target] = {}
 
-    Where calibration saw only one outcome there is nothing to tell apart: every row gets the same risk.
-    """
-    if event.all() or not event.any():
-        return np.full(len(asked), float(event.all()))
-    from sklearn.linear_model import LogisticRegression
 
-    middle, spread = known.mean(axis=0), known.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    model = LogisticRegression(C=1.0, max_iter=2000).fit((known - middle) / spread, event)
-    return np.asarray(model.predict_proba((asked - middle) / spread)[:, 1], dtype=float)
+def fit_risk(name: str, m: Margins) -> Fit:
+    """A fitted risk of this name, trained on labelled rows that it is defined for."""
+    return fit(FEATURES[name](m), TARGETS[name](m.yes, m.table.positive))
+
+
+def apply_fit(name: str, fitted: Fit, m: Margins) -> Floats:
+    """The risk of other rows."""
+    return fitted(FEATURES[name](m))
 
 
 FITTED: dict[str, Risk] = {

@@ -20,13 +20,18 @@ class Annotation:
     """The guard's verdict on an answer, or why there is none."""
 
     verdict: str
-    """accepted, rejected, uncalibrated (there is no policy), skipped (not audited), or pending (a stream has begun)"""
+    """accepted, rejected, uncalibrated (there is no policy), no-verdict (outside the auditing model's domain), skipped
+    (not audited), or pending (a stream has begun)"""
     reason: str
     answer: str | None = None
     accepted: bool | None = None
     risk: float | None = None
     threshold: float | None = None
     mode: str | None = None
+    claims: tuple[dict[str, Any], ...] = ()
+    """the spatial claims of the answer's sentences, with their places in its text and their verdicts"""
+    unsure: tuple[dict[str, Any], ...] = ()
+    """parts of the answer that may hold a claim and were passed over, and why"""
 
     @classmethod
     def of(cls, verdict: Verdict) -> Annotation:
@@ -34,8 +39,22 @@ class Annotation:
         return cls(verdict.word, verdict.reason, verdict.answer, verdict.accepted, risk, threshold, mode)
 
     @property
+    def document(self) -> dict[str, Any]:
+        """As clients read it; what an answer has none of is left out."""
+        return {name: value for name, value in vars(self).items() if value or name not in ("claims", "unsure")}
+
+    @property
     def headers(self) -> dict[str, str]:
         return {"x-recap": self.verdict, "x-recap-reason": in_ascii(self.reason)}
+
+
+def failed(why: str, closed: bool) -> Annotation:
+    """An audit that could not be made: the answer passes, or is rejected where the operator wants that."""
+    return (
+        Annotation("rejected", f"not audited, so rejected: {why}", accepted=False)
+        if closed
+        else Annotation("skipped", why)
+    )
 
 
 PENDING = Annotation("pending", "the verdict is the last event before [DONE]")
@@ -51,7 +70,7 @@ def in_ascii(text: str) -> str:
 def with_annotation(body: bytes, annotation: Annotation) -> bytes:
     """A completion with one member more; every other byte stays."""
     head = body.rstrip()[:-1].rstrip()
-    return head + b', "recap": ' + json.dumps(vars(annotation), allow_nan=False).encode() + b"}"
+    return head + b', "recap": ' + json.dumps(annotation.document, allow_nan=False).encode() + b"}"
 
 
 def with_text(body: bytes, text: str) -> bytes:
@@ -60,7 +79,7 @@ def with_text(body: bytes, text: str) -> bytes:
     finish = document["choices"][0].get("finish_reason", "stop")
     message = {"role": "assistant", "content": text, "refusal": None}
     document["choices"] = [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}]
-    return json.dumps(document, ensure_ascii=False).encode()
+    return json.dumps(document).encode()  # in ASCII: half of a surrogate pair has no bytes of its own
 
 
 def _piece(stamp: dict[str, Any], kind: str, delta: dict[str, str], finish: str | None = None, **more: Any) -> bytes:
@@ -70,7 +89,7 @@ def _piece(stamp: dict[str, Any], kind: str, delta: dict[str, str], finish: str 
 
 def audit_event(annotation: Annotation, stamp: dict[str, Any]) -> bytes:
     """The verdict as an event: a piece that adds nothing to the text, for clients that look at every piece's choice."""
-    return _piece(stamp, "recap.audit", {}, recap=vars(annotation))
+    return _piece(stamp, "recap.audit", {}, recap=annotation.document)
 
 
 def rewritten(events: Sequence[bytes], stamp: dict[str, Any], text: str) -> list[bytes]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -15,20 +17,30 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import recap
 from recap.claims import NoRelationError
 from recap.errors import RecapError
-from recap.server.batching import Batcher, BusyError
+from recap.server.batching import Batcher
+from recap.server.bodies import Bodies
+from recap.server.budget import BusyError
 from recap.server.guard import Guard
+from recap.server.images import PictureOpener
+from recap.server.labels import add_labels
+from recap.server.logs import RequestLog, event
 from recap.server.metrics import Metrics
 from recap.server.page import add_page, draw_ahead
-from recap.server.routes import add_audits, add_telling
+from recap.server.readiness import Readiness
+from recap.server.routes import ERRORS, add_audits, add_telling
 from recap.server.security import SecurityMiddleware
 from recap.server.service import Service
+from recap.server.texts import add_text_audits
 
 
 def create_app(service: Service) -> FastAPI:
     """The application for one auditor."""
-    metrics = Metrics(service.auditor.policy, service.auditor.graph)
+    others = {name: each.policy for name, each in service.auditors.items() if name != service.model}
+    metrics = Metrics(service.auditor.policy, service.auditor.graph, others)
     batcher = Batcher(service.auditor, service.limits, metrics.took_turn)
-    guard = None if service.upstream is None else Guard(service.upstream, service, batcher, metrics)
+    pictures, bodies = PictureOpener(service.limits), Bodies(service.limits)
+    guard = None if service.upstream is None else Guard(service.upstream, service, batcher, metrics, pictures)
+    readiness = Readiness(service, batcher, pictures.pool, None if guard is None else guard.upstream)
 
     @asynccontextmanager
     async def running(_app: FastAPI) -> AsyncGenerator[None]:
@@ -36,6 +48,7 @@ def create_app(service: Service) -> FastAPI:
         draw_ahead()
         yield
         await batcher.close()
+        await asyncio.to_thread(pictures.pool.close)
         if guard is not None:
             await guard.upstream.client.aclose()
 
@@ -48,12 +61,16 @@ def create_app(service: Service) -> FastAPI:
         redoc_url=None,
         openapi_url="/v1/openapi.json",
     )
-    app.state.metrics = metrics
-    app.add_middleware(SecurityMiddleware, service=service)
+    app.state.metrics, app.state.pictures = metrics, pictures
+    metrics.resources(pictures, bodies)
+    app.add_middleware(SecurityMiddleware, service=service, bodies=bodies)
     app.add_middleware(TimingMiddleware, metrics=metrics)
+    app.add_middleware(RequestLog, requests=service.log_requests)
     _errors(app, metrics)
-    add_audits(app, service, batcher, metrics)
-    add_telling(app, service, batcher, metrics)
+    add_audits(app, service, batcher, metrics, pictures)
+    add_text_audits(app, service, batcher, metrics, pictures)
+    add_telling(app, service, batcher, metrics, readiness)
+    add_labels(app, service, metrics, ERRORS)
     if guard is not None:
         guard.add(app)
     add_page(app, service)
@@ -94,6 +111,7 @@ def _errors(app: FastAPI, metrics: Metrics) -> None:
             case HTTPException():
                 return response(error.status_code, str(error.detail), dict(error.headers or {}))
             case _:
+                event("a request failed", logging.ERROR, error=type(error).__name__)
                 return response(500, "something went wrong here; it is not your request's fault")
 
     for kind in (RecapError, RequestValidationError, HTTPException, Exception):

@@ -9,15 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 from recap.audit import AuditCase, Auditor, Verdict
 from recap.errors import RecapError
+from recap.models.remote.client import UnreachableError
+from recap.server.budget import BusyError
 from recap.server.service import Limits
 from recap.store import Store
 
+NOT_ASKED = "the model could not be asked about this picture"
 PATIENCE = 0.5
 """of the last batch's time, for the rest of a burst"""
 
 
-class BusyError(RecapError):
-    """Too much is waiting; come back later."""
+BISECTING = 10.0
+"""seconds that are spent on finding out which audits of a failed batch succeed; the rest of them then fails"""
 
 
 class ClosingError(BusyError):
@@ -41,11 +44,22 @@ class Batcher:
         self.last_seconds = 0.0
         """what the last batch took"""
         self.closing = False
+        self.turn_began: float | None = None
+        """when the turn that is under way began"""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         self._task = asyncio.create_task(self._run())
+
+    @property
+    def trouble(self) -> str | None:
+        """What keeps audits from being made; None where nothing does."""
+        if self._task is None or self._task.done():
+            return "the model's turns have ended"
+        if self.turn_began is not None and time.perf_counter() - self.turn_began > self.limits.turn_seconds:
+            return "the model does not answer"
+        return None
 
     async def close(self) -> None:
         """Answer everything that was accepted, then stop."""
@@ -70,18 +84,33 @@ class Batcher:
             self.waiting -= len(cases)
 
     async def _run(self) -> None:
-        loop = asyncio.get_running_loop()
-        while (first := await self.queue.get()) is not None:
-            batch = await self._collect(first)
-            cases = [case for entry, _ in batch for case in entry]
-            start = time.perf_counter()
-            results = await loop.run_in_executor(self._thread, self._audit_batch, cases)
-            self.last_seconds = time.perf_counter() - start
-            self.observe(len(cases), self.last_seconds)
-            for entry, done in batch:
-                if not done.done():
-                    done.set_result(results[: len(entry)])
-                results = results[len(entry) :]
+        # A function of its own, so that nothing of a turn, pictures least of all, is held while the next is awaited.
+        while await self._turn():
+            pass
+
+    async def _turn(self) -> bool:
+        """One turn of the model; False at the end."""
+        first = await self.queue.get()
+        if first is None:
+            return False
+        batch = await self._collect(first)
+        cases = [case for entry, _ in batch for case in entry]
+        self.turn_began = start = time.perf_counter()
+        results = await asyncio.get_running_loop().run_in_executor(self._thread, self._audit_safely, cases)
+        self.turn_began, self.last_seconds = None, time.perf_counter() - start
+        self.observe(len(cases), self.last_seconds)
+        for entry, done in batch:
+            if not done.done():
+                done.set_result(results[: len(entry)])
+            results = results[len(entry) :]
+        return True
+
+    def _audit_safely(self, cases: Sequence[AuditCase]) -> Results:
+        """Whatever happens in a turn, those who wait are answered, and there is a next one."""
+        try:
+            return self._audit_batch(cases)
+        except BaseException:  # a library's panic is not an Exception, and would end the loop
+            return [RecapError(NOT_ASKED) for _ in cases]
 
     async def _collect(self, first: _Waiting) -> list[_Waiting]:
         """What arrives until nothing has for a few milliseconds, or the queue is closed.
@@ -104,14 +133,16 @@ class Batcher:
             count += len(entry[0])
         return batch
 
-    def _audit_batch(self, cases: Sequence[AuditCase]) -> Results:
-        """In the model's own thread. If the batch fails, each case is audited alone, so that the others succeed."""
+    def _audit_batch(self, cases: Sequence[AuditCase], until: float | None = None) -> Results:
+        """In the model's own thread. If the batch fails, its halves are audited alone, so that the others succeed."""
+        until = until or time.monotonic() + BISECTING
         try:
             # Strangers' margins are not kept: a store that only grows would be a leak, and a record of what was asked.
             with Store(":memory:") as store:
-                auditor = Auditor(self.auditor.model, self.auditor.policy, self.auditor.graph, store, any_model=True)
-                return list(auditor.audit_many(cases))
-        except Exception:  # whatever it is, its words may name addresses, folders and versions
-            if len(cases) == 1:
-                return [RecapError("the model could not be asked about this picture")]
-        return [result for case in cases for result in self._audit_batch([case])]
+                return list(self.auditor.using(store).audit_many(cases))
+        except BaseException as error:  # whatever it is, its words may name addresses, folders and versions
+            # Where the model's server is away, every half would wait for it as long again.
+            if len(cases) == 1 or isinstance(error, UnreachableError) or time.monotonic() > until:
+                return [RecapError(NOT_ASKED) for _ in cases]
+        half = len(cases) // 2
+        return self._audit_batch(cases[:half], until) + self._audit_batch(cases[half:], until)

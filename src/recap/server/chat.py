@@ -10,13 +10,17 @@ from typing import Any, cast
 
 from recap.audit import AuditCase
 from recap.claims import Claim, Graph, NoRelationError
+from recap.claims.parser import APOSTROPHES
 from recap.errors import RecapError
-from recap.server.images import InputImage, picture_from_text
+from recap.server.bodies import is_intricate
+from recap.server.images import InputImage
 from recap.server.service import Limits
 from recap.server.upstream import DONE, data_of
 
 HEAD = 200
-"""characters of an answer that are looked at"""
+"""characters of an answer in which a yes or no is looked for"""
+LONGEST = 20_000
+"""characters of an answer that are read"""
 SENTENCE_STARTS = re.compile(
     r"a|an|as|based|because|both|he|i|in|it|it's|its|on|she|since|that|the|there|these|they|this|those", re.IGNORECASE
 )
@@ -31,17 +35,24 @@ class NotAuditableError(RecapError):
 class ChatQuestion:
     """The one picture and the question of a request."""
 
-    picture: InputImage
+    picture: str
+    """as it was sent: it is decoded once there is an answer to audit"""
     question: str
-    claim: Claim
+    claim: Claim | None
+    """None where it asks for something else than one relation; then only the answer's own sentences are audited"""
+    why: str = ""
+    """why it has none"""
 
-    def case(self, answer: str) -> AuditCase:
+    def case(self, answer: str, picture: InputImage) -> AuditCase:
         """What is audited, once the answer is known."""
-        return AuditCase(self.picture.image, self.question, self.claim, answer, self.picture.name)
+        assert self.claim is not None
+        return AuditCase(picture.image, self.question, self.claim, answer, picture.name)
 
 
 def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
     """The one picture and the yes/no question of a request. Anything else is a NotAuditableError."""
+    if is_intricate(body, limits):
+        raise NotAuditableError("it has too many parts to be read")
     document = _object(body, "the request")
     if document.get("n") not in (None, 1):
         raise NotAuditableError("it asks for several answers (n)")
@@ -58,8 +69,12 @@ def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
     if not all(isinstance(text, str) for text in texts):
         raise NotAuditableError("it is not of the shape of a chat")
     question = " ".join(texts)
-    claim = _spatial(question, graph, limits)
-    return ChatQuestion(_picture(pictures[0].get("image_url"), limits), question, claim)
+    claim, why = None, ""
+    try:
+        claim = _spatial(question, graph, limits)
+    except NotAuditableError as error:
+        why = str(error)
+    return ChatQuestion(_picture(pictures[0].get("image_url")), question, claim, why)
 
 
 def yes_or_no(text: str) -> str | None:
@@ -68,7 +83,7 @@ def yes_or_no(text: str) -> str | None:
     >>> yes_or_no("**Yes**, the mug is left of the laptop."), yes_or_no("NO."), yes_or_no("No idea.")
     ('yes', 'no', None)
     """
-    plain = re.sub(r"[*_`\"“”]", "", unicodedata.normalize("NFKC", text[:HEAD])).replace("’", "'")
+    plain = re.sub(r"[*_`\"“”]", "", unicodedata.normalize("NFKC", text[:HEAD])).translate(APOSTROPHES)
     match = re.match(r"\W*(yes|no)(?![\w'/-])(.*)", plain, re.IGNORECASE | re.DOTALL)
     if match is None:
         return None
@@ -129,8 +144,8 @@ class ChatAnswer:
             if message.get("tool_calls") or message.get("function_call"):
                 raise NotAuditableError("the upstream's answer calls a tool")
             content = message.get("content")
-            if isinstance(content, str) and len(self.head) < HEAD:
-                self.head = (self.head + content)[:HEAD]
+            if isinstance(content, str) and len(self.head) < LONGEST:
+                self.head = (self.head + content)[:LONGEST]
 
 
 def _object(body: bytes, what: str) -> dict[str, Any]:
@@ -160,14 +175,11 @@ def _parts(content: Any) -> list[dict[str, Any]]:
     return parts
 
 
-def _picture(given: Any, limits: Limits) -> InputImage:
+def _picture(given: Any) -> str:
     url: Any = cast(dict[str, Any], given).get("url") if isinstance(given, dict) else given
     if not isinstance(url, str) or not url[:5].lower() == "data:":
         raise NotAuditableError("its image_url is not a data: URL, and nothing is fetched")
-    try:
-        return picture_from_text(url, limits)
-    except RecapError as error:
-        raise NotAuditableError(str(error)) from None
+    return url
 
 
 def _spatial(question: str, graph: Graph, limits: Limits) -> Claim:

@@ -1,4 +1,4 @@
-"""The guard: chat completions of another server, passed through, with its spatial yes/no answers audited on the way.
+"""The guard: chat completions of another server, passed through, with the spatial claims of its answers audited.
 
 What is not understood passes untouched. An answer is audited as the upstream gave it, by the service's own model.
 """
@@ -16,14 +16,36 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from recap.errors import RecapError
-from recap.server.annotation import PENDING, Annotation, audit_event, error_body, rewritten, with_annotation, with_text
-from recap.server.batching import Batcher, BusyError
-from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request, yes_or_no
+from recap.server.annotation import (
+    PENDING,
+    Annotation,
+    audit_event,
+    error_body,
+    failed,
+    rewritten,
+    with_annotation,
+    with_text,
+)
+from recap.server.batching import Batcher
+from recap.server.bodies import is_intricate
+from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request
+from recap.server.guarded import AuditFailedError, GuardedAnswers
+from recap.server.images import PictureOpener
+from recap.server.logs import note
 from recap.server.metrics import Metrics
 from recap.server.schema import EXAMPLES
 from recap.server.service import Service
-from recap.server.upstream import DONE, END, EVENT, Upstream, UpstreamError, data_of, event_of, events, returned_headers
+from recap.server.upstream import (
+    DONE,
+    END,
+    Upstream,
+    UpstreamError,
+    data_of,
+    event_of,
+    events,
+    returned_headers,
+    split_events,
+)
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 STREAM = "text/event-stream"
@@ -41,9 +63,12 @@ ANYTHING = {
 class Guard:
     """Stands before one upstream."""
 
-    def __init__(self, root: str, service: Service, batcher: Batcher, metrics: Metrics) -> None:
-        self.service, self.batcher, self.metrics = service, batcher, metrics
+    def __init__(
+        self, root: str, service: Service, batcher: Batcher, metrics: Metrics, pictures: PictureOpener
+    ) -> None:
+        self.service, self.metrics = service, metrics
         self.upstream = Upstream(root, service)
+        self.answers = GuardedAnswers(service, batcher, metrics, pictures)
 
     def add(self, app: FastAPI) -> None:
         async def chat(request: Request) -> Response:
@@ -55,7 +80,7 @@ class Guard:
         async def models(request: Request) -> Response:
             return await self._answered(request, self._models(request))
 
-        about = "The upstream's chat completions, with spatial yes/no answers audited"
+        about = "The upstream's chat completions, with the spatial claims of its answers audited"
         app.post(CHAT, summary=about, response_class=Response, openapi_extra=ANYTHING, responses=UPSTREAM)(chat)
         app.get(MODELS, summary="The upstream's models", response_class=Response, responses=UPSTREAM)(models)
 
@@ -90,7 +115,7 @@ class Guard:
             return Response(await self.upstream.whole(answer), answer.status_code, returned_headers(answer))
 
     async def _chat(self, request: Request, body: bytes) -> Response:
-        # A picture takes a while to open; meanwhile the upstream is at work already.
+        # Its picture is decoded when there is an answer to audit: until then only the request's bytes are held.
         reading = asyncio.create_task(asyncio.to_thread(self._read, body))
         try:
             answer = await self.upstream.send(request.scope, CHAT, body)
@@ -117,10 +142,20 @@ class Guard:
         except Exception:  # whatever it is that cannot be read here, the upstream may read it
             return NotAuditableError("the request could not be read")
 
+    def _answer(self, body: bytes) -> str | NotAuditableError:
+        """The text of an answer; in a thread, since it may be long."""
+        try:
+            if is_intricate(body, self.service.limits):
+                return NotAuditableError("the upstream's answer has too many parts to be read")
+            return read_answer(body)
+        except NotAuditableError as error:
+            return error
+
     async def _whole(self, answer: httpx.Response, question: ChatQuestion | NotAuditableError) -> Response:
         """An answer in one piece."""
         body = await self.upstream.whole(answer)
-        annotation = await self._annotation(question, lambda: read_answer(body))
+        text = await asyncio.to_thread(self._answer, body) if isinstance(question, ChatQuestion) else ""
+        annotation = await self._annotation(question, lambda: _or_raise(text))
         if annotation.accepted is False and self.service.on_reject == "replace":
             body = with_text(body, self.service.reject_text)
         if annotation.verdict != "skipped":
@@ -142,10 +177,8 @@ class Guard:
 
     async def _held(self, answer: httpx.Response, question: ChatQuestion) -> Response:
         """A stream of which nothing may be seen before the verdict: read to its end, then sent."""
-        held: list[bytes] = EVENT.findall(await self.upstream.whole(answer))
         chat_answer = ChatAnswer()
-        for event in held:
-            chat_answer.read_event(event)
+        held = await asyncio.to_thread(_read_events, await self.upstream.whole(answer), chat_answer)
         annotation = await self._annotation(question, lambda: chat_answer.text)
         if annotation.accepted is False and self.service.on_reject == "replace":
             held = rewritten(held, chat_answer.stamp, self.service.reject_text)
@@ -159,22 +192,30 @@ class Guard:
         try:
             if isinstance(question, NotAuditableError):
                 raise question
-            answer = yes_or_no(text())
-            if answer is None:
-                raise NotAuditableError("the upstream's answer does not begin with yes or no")
-            (verdict,) = await self.batcher.audit([question.case(answer)])
-            if isinstance(verdict, RecapError):
-                # Its words may name the model's address.
-                raise NotAuditableError("the audit could not be made")
-            if verdict.foreign:
-                # |margin| speaks for the auditing model's own answer; for another one it says nothing.
-                raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
-            self.metrics.audited(verdict)
-            annotation = Annotation.of(verdict)
-        except (NotAuditableError, BusyError) as error:
+            annotation = await self.answers.annotation(question, text())
+        except NotAuditableError as error:
             annotation = Annotation("skipped", str(error))
+        except AuditFailedError as error:
+            annotation = failed(str(error), self.service.fails_closed)
+        note(guard=annotation.verdict)
+        if self.service.log_questions and isinstance(question, ChatQuestion):
+            note(questions=[question.question])
         self.metrics.guarded.labels(annotation.verdict).inc()
         return annotation
+
+
+def _or_raise(text: str | NotAuditableError) -> str:
+    if isinstance(text, NotAuditableError):
+        raise text
+    return text
+
+
+def _read_events(body: bytes, answer: ChatAnswer) -> list[bytes]:
+    """A stream's events, and what they say."""
+    held = split_events(body)
+    for event in held:
+        answer.read_event(event)
+    return held
 
 
 class GuardedStream(StreamingResponse):

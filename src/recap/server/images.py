@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
+import asyncio
 import hashlib
-import io
 import re
-import warnings
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from PIL import Image
 
 from recap.errors import RecapError
-from recap.images import open_image, open_picture
+from recap.images import open_image
 from recap.schemes import scheme_of
+from recap.server.budget import Budget, BusyError
+from recap.server.decoding import DecodePool, Size
 from recap.server.service import Limits
 
-FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF")
-"""what people take and share; Pillow's other decoders are closed to strangers"""
 DATA_URL = re.compile(r"data:image/[\w.+-]{1,40}(;[\w.+-]{1,40}=[\w.+-]{1,40})*;base64,", re.ASCII)
 
 
@@ -30,10 +29,90 @@ class InputImage:
     name: str
 
 
-def picture_from_text(text: str, limits: Limits) -> InputImage:
-    """A picture given as base64, as a data: URL, or as the name of a scene in the box."""
-    if scheme_of(text[:16]) is not None:
-        return InputImage(open_image(text), text)
+@dataclass
+class _Encoded:
+    """A picture's base64, its name, and its pixels once they are known."""
+
+    data: bytes
+    name: str
+
+
+class PictureOpener:
+    """Opens pictures for requests. How many pixels all of them hold together is limited, and taken before decoding."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.pool = limits, DecodePool(limits)
+        self.held = Budget(limits.held_pixels, limits.patience_seconds, "too many pictures are being audited")
+
+    @asynccontextmanager
+    async def opened(self, texts: Iterable[str], client: str) -> AsyncGenerator[dict[str, InputImage | RecapError]]:
+        """Pictures by the texts that they were sent as, for the length of the block; an error for each that is none.
+
+        A picture is a text of base64, a data: URL, or the name of a scene in the box.
+        """
+        taken: list[int] = []
+        try:
+            yield await self._open(list(texts), client, taken)
+        finally:
+            self.held.give(sum(taken))
+
+    async def _open(self, texts: list[str], client: str, taken: list[int]) -> dict[str, InputImage | RecapError]:
+        found: dict[str, InputImage | RecapError] = {}
+        large: dict[str, tuple[_Encoded, Size]] = {}
+
+        async def take(pixels: int) -> None:
+            await self.held.take(pixels)
+            taken.append(pixels)
+
+        # All at once, here and below: two requests that each wait for the rest would wait for each other.
+        await take(len(texts) * self.limits.small_pixels)
+        for text in texts:
+            try:
+                if scheme_of(text[:16]) is not None:
+                    found[text] = InputImage(await asyncio.to_thread(open_image, text), text)
+                    continue
+                # Of most pictures this is all: one order, which decodes small ones and tells how large others are.
+                encoded = await asyncio.to_thread(self._encoded, text)
+                opened = await self._decode(encoded, client, self.limits.small_pixels)
+                if isinstance(opened, Size):
+                    large[text] = encoded, opened
+                else:
+                    found[text] = InputImage(opened, encoded.name)
+            except BusyError:
+                raise
+            except RecapError as error:
+                found[text] = error
+        exact = sum(each.image.width * each.image.height for each in found.values() if isinstance(each, InputImage))
+        self.held.give(taken.pop() - exact)
+        taken.append(exact)
+        pixels = {text: size.width * size.height for text, (_, size) in large.items()}
+        if sum(pixels.values()) > self.limits.request_pixels:
+            most = self.limits.request_pixels // 1_000_000
+            raise RecapError(f"image: the pictures of one request may have {most} million pixels together")
+        if pixels:
+            await take(sum(pixels.values()))
+        for text, (encoded, _) in large.items():
+            try:
+                opened = await self._decode(encoded, client, pixels[text])
+                if isinstance(opened, Size):
+                    raise RecapError("image: it changed while it was read")
+                found[text] = InputImage(opened, encoded.name)
+            except BusyError:
+                raise
+            except RecapError as error:
+                found[text] = error
+        return found
+
+    async def _decode(self, encoded: _Encoded, client: str, allow: int) -> Image.Image | Size:
+        return await self.pool.decode(encoded.data, client, is_base64=True, allow=allow)
+
+    def _encoded(self, text: str) -> _Encoded:
+        body = base64_of(text, self.limits)
+        return _Encoded(body, hashlib.blake2b(body, digest_size=32).hexdigest())
+
+
+def base64_of(text: str, limits: Limits) -> bytes:
+    """The base64 of a picture, however it was wrapped. An address is refused: nothing is fetched."""
     head = DATA_URL.match(text[:200])
     if head is None and re.match(r"\s*[a-zA-Z][a-zA-Z0-9+.-]*:", text[:200]):
         raise RecapError("image: addresses are not fetched; send the picture itself, as base64 or as a data: URL")
@@ -41,30 +120,6 @@ def picture_from_text(text: str, limits: Limits) -> InputImage:
     if len(body) > limits.image_bytes * 4 // 3 + 8:
         raise RecapError(f"image: more than {limits.image_bytes >> 20} MiB")
     try:
-        data = base64.b64decode(body, validate=True)
-    except (binascii.Error, ValueError):
+        return body.encode("ascii")
+    except UnicodeEncodeError:
         raise RecapError("image: this is neither base64 nor a data: URL") from None
-    return picture_from_bytes(data, limits)
-
-
-def picture_from_bytes(data: bytes, limits: Limits) -> InputImage:
-    """An upright RGB picture. Size, frames and format are judged by the header, before a pixel is decoded."""
-    if not data:
-        raise RecapError("image: it is empty")
-    if len(data) > limits.image_bytes:
-        raise RecapError(f"image: more than {limits.image_bytes >> 20} MiB")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(data), formats=FORMATS) as header:
-                width, height = header.size
-                frames = int(getattr(header, "n_frames", 1)) if width * height <= limits.pixels else 1
-    except Exception:  # decoders raise what they like on hostile files, and none of it is a stranger's business
-        raise RecapError(f"image: this is not a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} picture") from None
-    if width * height > limits.pixels:
-        raise RecapError(
-            f"image: {width} × {height} pixels are too many (at most {limits.pixels // 1_000_000} million)"
-        )
-    if frames > 1:
-        raise RecapError("image: it moves; send a single frame")
-    return InputImage(open_picture(data), hashlib.blake2b(data, digest_size=32).hexdigest())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -12,6 +12,10 @@ from recap.audit import Verdict
 from recap.claims import Graph
 from recap.policy import Policy
 from recap.policy.drift import Drift, DriftMonitor
+from recap.policy.monitor import RiskMonitor
+from recap.server.bodies import Bodies
+from recap.server.images import PictureOpener
+from recap.texts import ClaimVerdict
 
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 SIZES = (1, 2, 4, 8, 16, 32, 64)
@@ -19,7 +23,8 @@ GAUGES = {
     "recap_waiting": "Audits waiting for their turn.",
     "recap_coverage": "Share accepted of recent audits.",
     "recap_drift_distance": "Distance of recent risks from calibration's.",
-    "recap_drift_moved": "1 if recent risks have moved from calibration.",
+    "recap_drift_moved": "1 if risks have moved from calibration.",
+    "recap_risk_breached": "1 if labels say that the risk is larger than promised.",
 }
 
 M = TypeVar("M", Counter, Gauge, Histogram)
@@ -28,9 +33,11 @@ M = TypeVar("M", Counter, Gauge, Histogram)
 class Metrics:
     """Counters of one service. Nothing here holds a picture, a question or a token."""
 
-    def __init__(self, policy: Policy | None, graph: Graph) -> None:
+    def __init__(self, policy: Policy | None, graph: Graph, others: Mapping[str, Policy | None] | None = None) -> None:
+        """`others` are further models that may answer, by name, with their policies; the gauges tell of the first."""
         self.registry, self.graph = CollectorRegistry(), graph
-        self.monitor = None if policy is None else DriftMonitor(policy)
+        self.watch(policy)
+        self.monitors |= {name: _monitor(each) for name, each in (others or {}).items()}
         self.audits = self._made(
             Counter, "recap_audits", "Audits by verdict, family and witness.", ["verdict", "family", "witness"]
         )
@@ -43,6 +50,14 @@ class Metrics:
         self.turn = self._made(Histogram, "recap_turn_seconds", "Time of a turn of the model.", buckets=LATENCY)
         self.gauges = [self._made(Gauge, name, about) for name, about in GAUGES.items()]
 
+    def watch(self, policy: Policy | None) -> None:
+        """Compare from now on with this policy's calibration."""
+        self.monitor = _monitor(policy)
+        self.monitors: dict[str, DriftMonitor | None] = {}
+        promised = None if policy is None else policy.guarantee
+        watch = RiskMonitor() if promised is None else RiskMonitor(promised.risk_at_most, promised.of)
+        self.risk = None if policy is None else watch
+
     def _made(self, kind: type[M], name: str, about: str, labels: Sequence[str] = (), **options: Any) -> M:
         return kind(name, about, labels, registry=self.registry, **options)
 
@@ -53,18 +68,50 @@ class Metrics:
 
     def audited(self, verdict: Verdict) -> None:
         """One more verdict."""
-        witness = "none" if verdict.witness is None else verdict.witness.kind
-        self.audits.labels(verdict.word, self.graph.family_of(verdict.row.relation), witness).inc()
-        if self.monitor is not None and verdict.accepted is not None:
-            self.monitor.observe(verdict.risk, verdict.accepted)
+        self._counted(verdict, verdict.word)
+        self._watched(verdict)
 
-    def drift(self) -> Drift | None:
-        """Recent audits beside calibration; None where nothing is calibrated."""
-        return None if self.monitor is None else self.monitor.state()
+    def audited_text(self, claims: Iterable[ClaimVerdict]) -> None:
+        """The verdicts on a text's claims. Whether something is there is no risk that could drift."""
+        for each in claims:
+            if isinstance(each.verdict, Verdict):
+                self._counted(each.verdict, each.word)
+                if each.claim.kind == "relation":
+                    self._watched(each.verdict)
+
+    def _counted(self, verdict: Verdict, word: str) -> None:
+        witness = "none" if verdict.witness is None else verdict.witness.kind
+        self.audits.labels(word, self.graph.family_of(verdict.row.relation), witness).inc()
+
+    def _watched(self, verdict: Verdict) -> None:
+        monitor = self.monitors.get(verdict.model or "", self.monitor)
+        if monitor is not None and verdict.accepted is not None:
+            monitor.observe(verdict.risk, verdict.accepted, verdict.row.unit)
+
+    def drift(self, model: str = "") -> Drift | None:
+        """Recent audits by a model beside its calibration; None where nothing is calibrated."""
+        monitor = self.monitors.get(model, self.monitor)
+        return None if monitor is None else monitor.state()
+
+    def resources(self, pictures: PictureOpener, bodies: Bodies) -> None:
+        """Show what is in use of each budget."""
+        for name, about, value in (
+            ("recap_held_pixels", "Pixels of pictures that are being audited.", lambda: pictures.held.used),
+            ("recap_decoding_pixels", "Pixels of pictures that are being decoded.", lambda: pictures.pool.memory.used),
+            ("recap_decoders_lost", "Decoding processes that were ended at a limit.", lambda: pictures.pool.lost),
+            ("recap_body_bytes", "Bytes of requests that are not answered yet.", lambda: bodies.size),
+        ):
+            self._made(Gauge, name, about).set_function(value)
 
     def exposition(self, waiting: int) -> bytes:
         """Everything in Prometheus' text format."""
         now = self.drift() or Drift(0, None, 1.0, None, None, False)
-        for gauge, value in zip(self.gauges, (waiting, now.coverage, now.distance, now.moved), strict=True):
+        breached = self.risk is not None and self.risk.state().breached
+        values = (waiting, now.coverage, now.distance, now.moved, breached)
+        for gauge, value in zip(self.gauges, values, strict=True):
             gauge.set(math.nan if value is None else value)
         return generate_latest(self.registry)
+
+
+def _monitor(policy: Policy | None) -> DriftMonitor | None:
+    return None if policy is None else DriftMonitor(policy)

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from recap.audit import ProbeResult
-from recap.policy import Standing, Witness
+from recap.policy import Guarantee, Standing, Witness
 from recap.policy.drift import Drift
+from recap.policy.monitor import RiskState
 from recap.server.service import Limits
 
 _LIMITS = Limits()
@@ -67,15 +68,23 @@ class AuditResponse(BaseModel):
 
     question: str
     answer: Literal["yes", "no"]
-    accepted: bool | None = Field(description="null where nothing is calibrated")
+    accepted: bool | None = Field(description="null where nothing is calibrated, and where there is no verdict")
+    no_verdict: str | None = Field(
+        None,
+        description="Why there is no verdict: a bundled model was not made for this picture, or does not know a thing.",
+    )
     risk: float | None
     threshold: float | None
     mode: str | None
     witness: Witness | None = Field(description="What decided: claim, contradiction, support, neutral or confidence.")
     reason: str
     standing: Standing
+    notes: list[str] = Field(description="What else should be known: that a part of the picture was shown only, say.")
+    promise: str | None = Field(
+        None, description="What the policy guarantees of the answers that it accepts like this one; null where nothing."
+    )
     probes: list[ProbeResult]
-    model: str
+    model: str = Field(description="Who answered.")
     row: dict[str, Any] = Field(description="The margins as a row of a margin table; `recap decide` reads it.")
 
 
@@ -98,18 +107,33 @@ class PolicyResponse(BaseModel):
     coverage: float
     threshold: float
     gate: str | None
+    promise: str = Field(
+        description="What is guaranteed of accepted answers, in words; that nothing is, where nothing is."
+    )
+    guarantee: Guarantee | None
     model: str | None
     calibrated_on: dict[str, int]
     quantiles: list[float] | None = Field(description="Thresholds for coverages of 1 % to 100 %.")
     drift: Drift
+    risk: RiskState = Field(description="What labels of accepted answers say about the risk.")
 
 
 class SceneResponse(BaseModel):
-    """A scene in the box, with things to ask."""
+    """A picture in the box, with things to ask."""
 
     name: str
+    kind: Literal["drawing", "photograph"] = "drawing"
     things: list[str]
     questions: list[str]
+    credit: str | None = Field(None, description="Who took it, and on what terms it comes along.")
+
+
+class ModelResponse(BaseModel):
+    """One who may answer."""
+
+    name: str
+    pictures: str | None = Field(description="What it was made for; null where no domain bounds it.")
+    knows: list[str] | None = Field(description="The things that it knows; null where that is not known.")
 
 
 class ScenesResponse(BaseModel):
@@ -117,7 +141,5 @@ class ScenesResponse(BaseModel):
 
     model: str
     at_home: bool = Field(description="Whether the model was made for such drawings; to others they are only drawings.")
-    knows: list[str] | None = Field(
-        description="The things that the model has ever seen; null where that is not known."
-    )
+    models: list[ModelResponse] = Field(description="Everyone who may answer, in order of preference.")
     scenes: list[SceneResponse]

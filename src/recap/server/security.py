@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import json
-import re
+import math
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,7 +13,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from recap.server.bodies import Bodies
+from recap.server.logs import note
 from recap.server.service import Service
+from recap.server.tokens import Rates, bearer_of, name_of
 
 HEADERS = {
     "content-security-policy": (
@@ -30,17 +32,18 @@ HEADERS = {
     "cache-control": "no-store",
 }
 PAGE_FILES = "/page/"
-DRAIN_SECONDS, DRAIN_BYTES = 2.0, 64 << 20
+DRAIN_SECONDS, DRAIN_BYTES = 2.0, 32 << 20
 """how much of a refused body is read, and thrown away"""
 OPEN = ("/healthz", "/readyz", "/")
 """asked by machines that have no token, and telling nothing; and the page, which then asks its visitor for one"""
 
 
 class SecurityMiddleware:
-    """Host, token, body size and body time are checked before the application sees a request."""
+    """Host, origin, token, rate, body size and body time are checked before the application sees a request."""
 
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self.app, self.service = app, service
+    def __init__(self, app: ASGIApp, service: Service, bodies: Bodies) -> None:
+        self.app, self.service, self.bodies = app, service, bodies
+        self.tokens, self.rates = service.all_tokens, Rates(service.rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -56,17 +59,28 @@ class SecurityMiddleware:
                     headers.setdefault("connection", "close")  # or the caller's next request meets a closed port
             await send(message)
 
+        headers = Headers(scope=scope)
         try:
-            headers = Headers(scope=scope)
             self._check_host(headers)
-            self._check_token(scope["path"], headers)
-            body = await self._body(Request(scope, receive))
+            self._check_origin(scope["method"], headers)
+            client = self._client(scope, headers)
         except HTTPException as refused:
             await _refuse(receive, send_with_headers, refused)
-        except ClientDisconnect:
             return
-        else:
-            await self.app(scope, _replayed(body, receive), send_with_headers)
+        scope.setdefault("state", {})["client"] = client
+        note(client=client)
+        with self.bodies.held(client) as held:
+            try:
+                self._check_rate(scope["path"], client)
+                body = await self.bodies.read(Request(scope, receive), held)
+            except HTTPException as refused:
+                await _refuse(receive, send_with_headers, refused)
+            except ClientDisconnect:
+                return
+            else:
+                replay = _replayed(body, receive)
+                del body
+                await self.app(scope, replay, send_with_headers)
 
     def _check_host(self, headers: Headers) -> None:
         """A stranger's page may call its own name by our address, and would then read what we answer.
@@ -80,30 +94,41 @@ class SecurityMiddleware:
                 return
         raise HTTPException(421, "the Host header names another machine (recap serve --allow-host NAME)")
 
-    def _check_token(self, path: str, headers: Headers) -> None:
-        token = self.service.token
-        if token is None or path in OPEN or path.startswith(PAGE_FILES):
+    def _check_origin(self, method: str, headers: Headers) -> None:
+        """A stranger's page may make a browser send us something, unseen; browsers then say where it comes from."""
+        if method in ("GET", "HEAD", "OPTIONS"):
             return
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
-            raise HTTPException(401, "a token is required: Authorization: Bearer …", {"www-authenticate": "Bearer"})
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+            raise HTTPException(403, "requests from other sites' pages are not answered")
+        origin = headers.get("origin")
+        if origin is None:
+            return
+        with contextlib.suppress(ValueError):
+            site = urlsplit(origin)
+            if site.netloc and site.netloc.lower() == headers.get("host", "").lower():
+                return
+            if self.service.allowed_hosts and site.hostname in self.service.allowed_hosts:
+                return
+        raise HTTPException(403, "requests from other sites' pages are not answered")
 
-    async def _body(self, request: Request) -> bytes:
-        limits = self.service.limits
-        too_large = HTTPException(413, f"the body may have at most {limits.body_bytes >> 20} MiB")
-        stated = request.headers.get("content-length", "0")
-        if not re.fullmatch(r"[0-9]{1,15}", stated) or int(stated) > limits.body_bytes:
-            raise too_large
-        body = bytearray()
-        try:
-            async with asyncio.timeout(limits.body_seconds):
-                async for chunk in request.stream():
-                    body += chunk
-                    if len(body) > limits.body_bytes:
-                        raise too_large
-                return bytes(body)
-        except TimeoutError:
-            raise HTTPException(408, "the body did not arrive in time") from None
+    def _client(self, scope: Scope, headers: Headers) -> str:
+        """Who calls: the name of the token, or the address where there is none."""
+        peer = scope.get("client")
+        address = str(peer[0]) if peer else "local"
+        path = scope["path"]
+        if not self.tokens or path in OPEN or path.startswith(PAGE_FILES):
+            return address
+        name = name_of(bearer_of(headers.get("authorization", "")), self.tokens)
+        if name is None:
+            raise HTTPException(401, "a token is required: Authorization: Bearer …", {"www-authenticate": "Bearer"})
+        return name
+
+    def _check_rate(self, path: str, client: str) -> None:
+        if path in OPEN or path.startswith(PAGE_FILES):
+            return
+        wait = self.rates.seconds_to_wait(client)
+        if wait > 0:
+            raise HTTPException(429, "too many requests", {"retry-after": str(math.ceil(wait))})
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

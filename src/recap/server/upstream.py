@@ -12,6 +12,7 @@ import httpx
 from starlette.types import Scope
 
 import recap
+from recap.compression import IDENTITY, CompressedError, Inflater
 from recap.errors import RecapError
 from recap.models.remote.address import Address, is_loopback
 from recap.server.service import Service
@@ -23,9 +24,11 @@ RATES = "x-ratelimit-"
 CONNECT = 10.0
 """seconds until a connection must stand"""
 END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-EVENT = re.compile(rb"(?s).*?(?:%b)|.+" % END.pattern)
+ENDS = re.compile(rb"(?:\r\n\r\n|\n\n|\r\r)[\r\n]*")
 LONGEST = 1 << 20
 """bytes: an event that goes on for longer without an end is passed on as it is"""
+MOST_EVENTS = 100_000
+"""of a stream that is read whole"""
 DONE = b"[DONE]"
 
 
@@ -45,7 +48,7 @@ class Upstream:
         limits, seconds = service.limits, service.limits.upstream_seconds
         self.client = httpx.AsyncClient(
             # Answers are read and passed on as they come, so they should come plain.
-            headers={"user-agent": f"recap/{recap.__version__}", "accept-encoding": "identity"},
+            headers={"user-agent": f"recap/{recap.__version__}", **IDENTITY},
             timeout=httpx.Timeout(seconds, connect=min(CONNECT, seconds), pool=CONNECT),
             limits=httpx.Limits(max_connections=limits.waiting, max_keepalive_connections=32, keepalive_expiry=2.0),
             trust_env=not is_loopback(Address(root, None)),
@@ -61,14 +64,18 @@ class Upstream:
         except httpx.InvalidURL:
             raise UpstreamError(400, "the query cannot be passed on") from None
         with _upstream_errors():
-            return await self.client.send(request, stream=True)
+            answer = await self.client.send(request, stream=True)
+        if not 100 <= answer.status_code < 600:
+            await answer.aclose()
+            raise UpstreamError(502, "the upstream answered with a status that is none")
+        return answer
 
     def _headers(self, headers: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
         """The caller's headers that are the upstream's business. Our own token never is."""
         kept = {name: headers[name] for name in SENT if name in headers}
         if self.service.upstream_key is not None:
             kept["authorization"] = b"Bearer " + self.service.upstream_key.encode()
-        elif self.service.token is None and "authorization" in headers:
+        elif not self.service.all_tokens and "authorization" in headers:
             kept["authorization"] = headers["authorization"]
         return [(name.encode(), value) for name, value in kept.items()]
 
@@ -84,8 +91,10 @@ class Upstream:
     async def chunks(self, answer: httpx.Response) -> AsyncGenerator[bytes]:
         """The body as it comes."""
         with _upstream_errors():
-            async for chunk in answer.aiter_bytes():
-                yield chunk
+            inflater = Inflater(answer.headers.get("content-encoding", ""))
+            async for chunk in answer.aiter_raw():
+                for part in inflater.feed(chunk):
+                    yield part
 
 
 def returned_headers(answer: httpx.Response) -> dict[str, str]:
@@ -105,8 +114,21 @@ def _upstream_errors() -> Generator[None]:
         raise UpstreamError(504, "the upstream did not answer in time") from None
     except (httpx.ConnectError, httpx.UnsupportedProtocol, httpx.ProxyError):
         raise UpstreamError(502, "the upstream cannot be reached") from None
+    except CompressedError as error:
+        raise UpstreamError(502, str(error).replace("the answer", "the upstream's answer")) from None
     except httpx.RequestError:
         raise UpstreamError(502, "the upstream broke off its answer") from None
+
+
+def split_events(body: bytes) -> list[bytes]:
+    """A whole stream's events, byte for byte. Empty ones stay with the one before: millions of them are one."""
+    found, start = list[bytes](), 0
+    for end in ENDS.finditer(body):
+        found.append(body[start : end.end()])
+        start = end.end()
+        if len(found) > MOST_EVENTS:
+            raise UpstreamError(502, f"the upstream's answer has more than {MOST_EVENTS:,} events")
+    return found + [body[start:]] * (start < len(body))
 
 
 async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
@@ -114,7 +136,7 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
     held, looked = bytearray(), 0
     async for chunk in chunks:
         held += chunk
-        while end := END.search(held, looked):
+        while end := ENDS.search(held, looked):
             yield bytes(held[: end.end()])
             del held[: end.end()]
             looked = 0
@@ -128,7 +150,7 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[bytes]:
 
 def data_of(event: bytes) -> bytes:
     """What an event says; empty for comments."""
-    lines = [line[5:].strip() for line in event.splitlines() if line.startswith(b"data:")]
+    lines = [line[5:].strip() for line in event.strip(b"\r\n").splitlines() if line.startswith(b"data:")]
     return b"\n".join(lines)
 
 

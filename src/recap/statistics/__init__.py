@@ -9,6 +9,7 @@ from recap.statistics.bootstrap import (
     resample_auroc,
     resample_metrics,
     resample_share,
+    widened,
 )
 from recap.statistics.ranking import accept_lowest, accepted_count, ascending, augrc, aurc, auroc, average_precision
 from recap.statistics.selective import (
@@ -31,6 +32,7 @@ __all__ = [
     "resample_auroc",
     "resample_metrics",
     "resample_share",
+    "widened",
 ]
 __all__ += ["accept_lowest", "accepted_count", "ascending", "augrc", "aurc", "auroc", "average_precision"]
 __all__ += ["EmpiricalCDF", "accuracy", "coverage_threshold", "errors", "false_negative_rate"]

@@ -7,8 +7,10 @@ throughout, so equality is exact.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +61,39 @@ def interval(point: float, draws: Floats, level: float = 0.95) -> Interval:
     return Interval(point, float(low), float(high), len(draws) - len(defined))
 
 
+def widened(found: Interval, units: int, level: float = 0.95) -> Interval:
+    """A resampled interval of few units, made as wide as it must be; from a hundred units on, hardly any wider.
+
+    Resampling G units takes their spread for the truth's, and knows nothing of what none of them showed. So its sides
+    grow by t/z with G − 1 degrees of freedom and by √(G/(G − 1)); and where no draw differs, as many units may still
+    differ as could all have been missed with this probability.
+    """
+    if units < 2 or math.isnan(found.low):
+        return Interval(found.point, -1.0, 1.0, found.undefined)
+    growth = _student_quantile((1 + level) / 2, units - 1) / NormalDist().inv_cdf((1 + level) / 2)
+    growth *= math.sqrt(units / (units - 1))
+    missed = 1 - (1 - level) ** (1 / units) if found.high - found.low < 1e-12 else 0.0
+    low = found.point + growth * min(0.0, found.low - found.point) - missed
+    high = found.point + growth * max(0.0, found.high - found.point) + missed
+    return Interval(found.point, max(-1.0, low), min(1.0, high), found.undefined)
+
+
+def _student_quantile(p: float, freedom: int) -> float:
+    """Student's t: exact for 1 and 2 degrees of freedom, above them by Cornish and Fisher's expansion."""
+    if freedom == 1:
+        return math.tan(math.pi * (p - 0.5))
+    if freedom == 2:
+        return (2 * p - 1) * math.sqrt(2 / (4 * p * (1 - p)))
+    z, n = NormalDist().inv_cdf(p), freedom
+    terms = (
+        (z**3 + z) / (4 * n),
+        (5 * z**5 + 16 * z**3 + 3 * z) / (96 * n**2),
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * n**3),
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / (92160 * n**4),
+    )
+    return z + sum(terms)
+
+
 def resample_share(event: Bools, among: Bools, units: NDArray[np.intp], counts: Counts) -> Floats:
     """The share of `among` that has the event, in every draw; NaN where `among` is empty."""
     exact = counts.astype(np.int64)
@@ -80,17 +115,21 @@ def resample_metrics(
     coverage: float = 0.8,
     draws: int = DRAWS,
     seed: int = SEED,
+    counts: Counts | None = None,
 ) -> dict[str, dict[str, Floats]]:
     """Acc@c, H-FPR@c, Err-AUC and Hall-AUC of each risk in every draw, (draws,) each.
 
-    All risks see the same draws, so differences between them are paired. Coverage is exact within each draw.
+    All risks see the same draws, so differences between them are paired. Coverage is exact within each draw. `counts`
+    are other draws than random ones: how often each takes each unit.
     """
-    counts = draw_units(int(units.max()) + 1, draws, seed)
+    if counts is None:
+        counts = draw_units(int(units.max()) + 1, draws, seed)
+    taken = counts
     wrong, hallucinated = errors(yes, positive), hallucinations(yes, positive)
 
     def metrics(risk: Floats) -> dict[str, Floats]:
         ranked = _Ranked(risk, units, wrong, hallucinated, ~positive)
-        columns = [block.metrics(coverage) for block in ranked.blocks(counts)]
+        columns = [block.metrics(coverage) for block in ranked.blocks(taken)]
         return {metric: np.concatenate([column[metric] for column in columns]) for metric in columns[0]}
 
     return {name: metrics(risk) for name, risk in risks.items()}

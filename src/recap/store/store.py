@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import math
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,8 @@ from recap.probes import Probe, View
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+ROWS = 256
+"""of a picture that are read at a time"""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS margins (key BLOB PRIMARY KEY, margin REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS models (digest TEXT PRIMARY KEY, identity TEXT NOT NULL) WITHOUT ROWID;
@@ -72,7 +76,8 @@ class Store:
         self._db.close()
 
     def __len__(self) -> int:
-        return int(self._db.execute("SELECT COUNT(*) FROM margins").fetchone()[0])
+        with self._reading():
+            return int(self._db.execute("SELECT COUNT(*) FROM margins").fetchone()[0])
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, float]:
         wanted = list(dict.fromkeys(keys))
@@ -80,7 +85,7 @@ class Store:
         for start in range(0, len(wanted), AT_ONCE):
             some = wanted[start : start + AT_ONCE]
             marks = ",".join("?" * len(some))
-            with self._lock:
+            with self._reading():
                 query = f"SELECT key, margin FROM margins WHERE key IN ({marks})"
                 margins.update(self._db.execute(query, some).fetchall())
         return margins
@@ -89,8 +94,12 @@ class Store:
         """Keep a batch, whole. A margin that is there already stays as it is.
 
         `pictures` holds the digests of its pictures' pixels by stamp, so that a run that finds all margins need not
-        open them.
+        open them. What is no number is never kept: SQLite would drop it without a word.
         """
+        if not all(map(math.isfinite, margins.values())):
+            raise RecapError(
+                f"{self.path}: a margin is not a number (NaN or infinite), so nothing of its batch is stored"
+            )
         self._insert(margins=margins.items(), pictures=(pictures or {}).items())
 
     def remember_model(self, digest: str, identity: str) -> None:
@@ -126,14 +135,27 @@ class Store:
                 raise RecapError(f"{self.path}: cannot write to the store: {error}") from None
 
     def _query(self, query: str, value: str) -> tuple[Any, ...] | None:
-        with self._lock:
+        with self._reading():
             return self._db.execute(query, (value,)).fetchone()
+
+    @contextlib.contextmanager
+    def _reading(self) -> Generator[None]:
+        """One at a time; a damaged page or a table of another shape is told in one line."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                raise RecapError(f"{self.path}: cannot read the store: {error}; give another file") from None
 
 
 def pixels_digest(image: Image) -> str:
     """A name for what is seen: the same pixels in another file, format or mode give the same name."""
-    rgb = image.convert("RGB")
-    return hashlib.sha256(f"{rgb.width}x{rgb.height}:".encode() + rgb.tobytes()).hexdigest()
+    rgb = image if image.mode == "RGB" else image.convert("RGB")
+    digest = hashlib.sha256(f"{rgb.width}x{rgb.height}:".encode())
+    for top in range(0, rgb.height, ROWS):  # some rows at a time: all of them would be a copy of the picture
+        rows = rgb if rgb.height <= ROWS else rgb.crop((0, top, rgb.width, min(top + ROWS, rgb.height)))
+        digest.update(rows.tobytes())
+    return digest.hexdigest()
 
 
 def margin_key(identity: str, pixels: str, probe: Probe) -> bytes:

@@ -16,6 +16,7 @@ from recap.table.pairs import suspicious_relations, to_canonical_pair
 from recap.table.row import Row, row_from_fields
 from recap.table.table import MarginTable
 
+ENDINGS = (".jsonl", ".parquet")
 PAIRS = ("canonical", "asked")
 """over which ordered pair a row's margins may be written: that of its claim, or that of its question"""
 
@@ -57,8 +58,16 @@ def as_table(table: MarginTable | str | Path, graph: str | Path | Graph | None =
     return table if isinstance(table, MarginTable) else read_table(table, graph)
 
 
+def check_ending(path: str | Path) -> None:
+    """A table is written by its ending; one that is not known is no table of ours."""
+    target = Path(path)
+    if target.suffix.lower() not in ENDINGS and not (target.exists() and not target.is_file()):
+        raise RecapError(f"{path}: a table is written as {' or '.join(ENDINGS)}, by the ending of its name")
+
+
 def write_table(rows: Iterable[Row], path: str | Path) -> None:
     """Write rows as a margin table, by the file's ending; whole or not at all."""
+    check_ending(path)
     dumped = (_fields(row) for row in rows)
     with atomic_write(path) as stream:
         if Path(path).suffix.lower() == ".parquet":

@@ -1,4 +1,4 @@
-"""The two models in the box: where they lie, what they know, and the policies that go with them."""
+"""The two models in the box: where they lie, and the policies that go with them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from importlib import resources
 from pathlib import Path
 
 from recap.errors import one_of
-from recap.world.objects import things
 
 PREFIX = "world:"
 MODELS = {
@@ -25,8 +24,3 @@ def checkpoint_folder(name: str) -> Path:
 def policy_file(name: str) -> Path:
     """The policy that was calibrated for a bundled model, on `world:calibration`."""
     return checkpoint_folder(name) / "record" / "policy.json"
-
-
-def unknown_things(*names: str) -> list[str]:
-    """Which of these the bundled models have never seen."""
-    return [name for name in names if name.lower() not in things()]

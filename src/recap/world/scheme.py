@@ -9,9 +9,8 @@ from recap.claims import Statement, default_lexicon
 from recap.datasets import Item, Loaded
 from recap.errors import RecapError, did_you_mean
 from recap.world.benchmarks import BENCHMARKS, Benchmark, benchmark
-from recap.world.bundled import PREFIX, checkpoint_folder, policy_file, unknown_things
+from recap.world.bundled import PREFIX, checkpoint_folder, policy_file
 from recap.world.draw import MODEL_SIZE, draw
-from recap.world.objects import things
 
 PICTURE = "A drawn scene"
 
@@ -32,7 +31,7 @@ def open_image(name: str, size: int | None = None) -> Image:
     """The picture of that name, drawn at the size that models see, or at the given one."""
     dataset, _, number = name.removeprefix(PREFIX).partition("/")
     scenes = _benchmark(dataset, name, "a picture of the embedded world").scenes
-    if not (number.isascii() and number.isdecimal()) or int(number[:9]) >= len(scenes):
+    if not (number.isascii() and number.isdecimal()) or len(number) > 9 or int(number) >= len(scenes):
         raise RecapError(f'"{name}" is not a picture: {PREFIX}{dataset}/0000 to {len(scenes) - 1:04d} are')
     return draw(scenes, int(number), size or MODEL_SIZE)
 
@@ -62,15 +61,6 @@ def load_dataset(name: str) -> Loaded:
     return Loaded(tuple(items))
 
 
-def notes(model: str, statement: Statement) -> list[str]:
-    """The bundled models have seen few things."""
-    unknown = unknown_things(statement.subject, statement.object)
-    if not unknown:
-        return []
-    named = " and ".join(f'"{each}"' for each in unknown)
-    return [f"{model} has never seen {named}, so its answer means nothing; it knows {', '.join(things())}"]
-
-
 __all__ = [
-    "PICTURE", "checkpoint_folder", "image_size", "image_stamp", "load_dataset", "notes", "open_image", "policy_file",
+    "PICTURE", "checkpoint_folder", "image_size", "image_stamp", "load_dataset", "open_image", "policy_file",
 ]  # fmt: skip

@@ -21,7 +21,8 @@ from recap.errors import RecapError
 from recap.models.checkpoint import content_digest
 from recap.models.contract import Request
 from recap.models.local import LocalModel
-from recap.models.processor import MOST_PIXELS, PictureInput, load_processor
+from recap.models.pixels import MOST_PIXELS
+from recap.models.processor import PictureInput, load_processor
 from recap.models.prompt import Prompter
 from recap.models.templates import closing, without_thought
 from tests.models.released.checkpoints import RELEASED, THINKING

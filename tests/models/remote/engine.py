@@ -20,6 +20,7 @@ from recap.models.contract import Request
 from recap.models.load import load_model
 from recap.models.local import LocalModel
 from recap.models.remote.handshake import encode
+from recap.world.bundled import checkpoint_folder
 
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
@@ -38,17 +39,35 @@ class Engine:
     def prompter(self) -> Any:
         return self.model.prompter
 
-    def prompt(self, messages: list[dict[str, Any]]) -> str:
-        """The template's prompt for a user's message and, where the assistant has begun, its open answer."""
-        content = messages[0]["content"]
-        question = next(part["text"] for part in content if part["type"] == "text")
-        shown = any(part["type"] in ("image", "image_url") for part in content)
-        said = messages[1]["content"] if len(messages) > 1 else ""
-        # This template puts one space before what the assistant says.
-        return self.prompter.prompt(question, shown) + (" " + said if said else "")
+    @property
+    def folder(self) -> str:
+        """Where the checkpoint's files lie."""
+        return str(checkpoint_folder(self.name))
 
-    def tokens(self, text: str) -> list[int]:
-        return list(self.prompter.tokenizer(text, add_special_tokens=False)["input_ids"])
+    def prompt(self, messages: list[dict[str, Any]], told: dict[str, Any] | None = None) -> str:
+        """What a server makes of a request: transformers renders its messages with the checkpoint's template.
+
+        `told` is the whole request. vLLM turns an `image_url` into an image item, and a plain text into a text item.
+        """
+        told = told or {}
+        items = [
+            [{"type": "text", "text": parts}]
+            if isinstance(parts := message["content"], str)
+            else [{"type": "image"} if part["type"] in ("image", "image_url") else part for part in parts]
+            for message in messages
+        ]
+        conversation = [{"role": m["role"], "content": some} for m, some in zip(messages, items, strict=True)]
+        return self.prompter.tokenizer.apply_chat_template(
+            conversation,
+            chat_template=getattr(self.prompter.processor, "chat_template", None),
+            tokenize=False,
+            add_generation_prompt=told.get("add_generation_prompt", True),
+            continue_final_message=told.get("continue_final_message", False),
+            **told.get("chat_template_kwargs", {}),
+        )
+
+    def tokens(self, text: str, special: bool = False) -> list[int]:
+        return list(self.prompter.tokenizer(text, add_special_tokens=special)["input_ids"])
 
     def logprobs(self, prompt: str, png: bytes | None) -> tuple[list[float], int]:
         """All log-probabilities, and how long the prompt was."""

@@ -80,6 +80,8 @@ class Server:
             return found(self, body, tag)
         except KeyError as error:
             return refusal(400, f"{error} is missing")
+        except ValueError as error:  # the template's, as vLLM passes it on
+            return refusal(400, str(error))
 
     def logprobs(self, prompt: str, png: bytes | None, body: dict[str, Any]) -> tuple[list[float], int]:
         """The model's word, as this server's habits let it through."""
@@ -121,8 +123,8 @@ def models(server: Server, _body: dict[str, Any], _tag: str | None) -> tuple[int
 
 
 def tokenize(server: Server, body: dict[str, Any], _tag: str | None) -> tuple[int, Any]:
-    text = body["prompt"] if "prompt" in body else server.engine.prompt(body["messages"])
-    ids = server.engine.tokens(text)
+    text = body["prompt"] if "prompt" in body else server.engine.prompt(body["messages"], body)
+    ids = server.engine.tokens(text, body.get("add_special_tokens", False))
     return 200, {"count": len(ids), "max_model_len": server.habits.longest, "tokens": ids}
 
 
@@ -137,7 +139,7 @@ def chat(server: Server, body: dict[str, Any], tag: str | None) -> tuple[int, An
         png = _shown(server, body["messages"][0]["content"])
     except KeyError:
         return refusal(400, "Cache miss for image at index 0 but data is not provided.")
-    prompt = server.engine.prompt(body["messages"])
+    prompt = server.engine.prompt(body["messages"], body)
     values, length = server.logprobs(prompt, png, body)
     if length >= server.habits.longest:
         return refusal(400, f"This model's maximum context length is {server.habits.longest} tokens. However, …")
@@ -176,9 +178,7 @@ def _shown(server: Server, content: list[dict[str, Any]]) -> bytes | None:
 
 
 def model_info(server: Server, _body: dict[str, Any], _tag: str | None) -> tuple[int, Any]:
-    from recap.world.bundled import checkpoint_folder
-
-    return 200, {"model_path": str(checkpoint_folder(server.engine.name)), "has_image_understanding": True}
+    return 200, {"model_path": server.engine.folder, "has_image_understanding": True}
 
 
 def generate(server: Server, body: dict[str, Any], _tag: str | None) -> tuple[int, Any]:
@@ -196,8 +196,8 @@ def props(server: Server, _body: dict[str, Any], _tag: str | None) -> tuple[int,
 
 def apply_template(server: Server, body: dict[str, Any], _tag: str | None) -> tuple[int, Any]:
     texts = [part["text"] for part in body["messages"][0]["content"]]
-    asked = server.engine.prompter.prompt(texts[-1], False)
-    return 200, {"prompt": asked.replace(texts[-1], "".join(f"{text}\n" for text in texts[:-1]) + texts[-1])}
+    joined = {"role": "user", "content": "".join(f"{text}\n" for text in texts[:-1]) + texts[-1]}
+    return 200, {"prompt": server.engine.prompt([joined], body)}
 
 
 def plain_tokens(server: Server, body: dict[str, Any], _tag: str | None) -> tuple[int, Any]:

@@ -13,7 +13,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
-SCENES = 12
+SCENES, PHOTOGRAPHS = 15, 3
+"""pictures to choose from, and how many of them are photographs; they come last"""
 SCENE, CAUGHT, FINE = "world:whatsup/0032", "Is the crate below the suitcase?", "Is the crate on the suitcase?"
 """a scene in the box; a question about it that the model gets wrong and RECAP catches; and one that it gets right"""
 PATIENCE = 30_000

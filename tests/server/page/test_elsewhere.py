@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
@@ -9,10 +10,12 @@ import pytest
 
 pytest.importorskip("playwright", reason="playwright is not installed: pip install 'recap-vlm[dev]'")
 
+from PIL import Image
 from playwright.sync_api import Browser, expect
 
 from recap.audit import Auditor
 from recap.models.local import LocalModel
+from recap.routing import BundledAuditor
 from recap.schemes import DEFAULT_MODEL
 from recap.server.app import create_app
 from recap.server.service import Service
@@ -104,11 +107,17 @@ def test_to_another_model_the_scenes_are_only_drawings(browser: Browser) -> None
         visit.refused(404)
 
 
-def test_things_that_a_small_model_never_saw_are_named(browser: Browser, auditor: Auditor) -> None:
+def test_about_things_that_a_small_model_does_not_know_there_is_no_verdict(browser: Browser, auditor: Auditor) -> None:
     with served(create_app(Service(auditor))) as url, visiting(browser, url) as visit:
         page = visit.open()
         visit.ask("Is the zebra to the left of the crate?")
-        expect(page.locator("#aside")).to_contain_text("never seen a zebra")
+        expect(page.locator("#chip")).to_have_text("○ no verdict")
+        expect(page.locator("#card")).to_have_attribute("data-verdict", "open")
+        expect(page.locator("#reason")).to_have_text("world:aligned does not know “zebra”.")
+        expect(page.locator("#aside")).to_contain_text("world:aligned knows apple")
+        expect(page.locator("#risk")).to_be_hidden()
+        expect(page.locator("#history .chip")).to_have_text("no verdict")
+        assert visit.axe() == []
 
 
 def test_the_json_of_the_command_line_is_shown(browser: Browser, auditor: Auditor) -> None:
@@ -117,7 +126,7 @@ def test_the_json_of_the_command_line_is_shown(browser: Browser, auditor: Audito
         page = visit.open()
         visit.paste(json.dumps(verdict.to_json()))
         visit.answered(FINE)
-        expect(page.locator("#who")).to_have_text("the model says")
+        expect(page.locator("#who")).to_have_text("world:aligned says")
         expect(page.locator("#chip")).to_contain_text("accepted")
         expect(visit.slider).to_be_visible()
 
@@ -129,3 +138,36 @@ def test_a_server_that_has_gone_is_said_so(browser: Browser, auditor: Auditor) -
         page.get_by_role("button", name="Ask", exact=True).click()
         expect(page.get_by_role("alert")).to_have_text("The server does not answer. Is it still running?")
         visit.complaints.clear()
+
+
+def test_a_photograph_gets_no_verdict_from_a_model_of_drawn_scenes(browser: Browser, auditor: Auditor) -> None:
+    with served(create_app(Service(auditor))) as url, visiting(browser, url) as visit:
+        page = visit.open()
+        page.locator('#scenes label:has([value="photograph/coffee"])').click()
+        expect(page.locator("#note")).to_contain_text("Photograph: Rachel Michetti, CC0.")
+        expect(page.locator("#note")).to_contain_text("No model for photographs is served here")
+        visit.ask("Is the mug to the left of the table?")
+        expect(page.locator("#chip")).to_have_text("○ no verdict")
+        expect(page.locator("#reason")).to_contain_text("This picture is unlike the drawn scenes that world:aligned")
+        expect(page.locator("#probes li")).to_have_count(3)
+        expect(page.locator("#scale-box")).to_be_hidden()
+        page.locator("#known summary").click()
+        expect(page.locator("#known-things")).to_contain_text("world:aligned, in drawn scenes: apple, ball,")
+        assert visit.axe() == []
+
+
+def test_who_spoke_is_said_with_the_policy_of_that_model(browser: Browser) -> None:
+    several = BundledAuditor(("world:aligned", "world:biased"))
+    held = io.BytesIO()
+    Image.effect_mandelbrot((120, 120), (-2, -1.5, 1, 1.5), 90).convert("RGB").save(held, "PNG")
+    with served(create_app(Service(several))) as url, visiting(browser, url) as visit:
+        page = visit.open()
+        expect(page.locator("#serving")).to_contain_text("world:aligned and world:biased")
+        visit.ask(FINE)
+        expect(page.locator("#who")).to_have_text("world:aligned says")
+        expect(page.locator("#policy")).to_contain_text("recap-selector")
+        page.set_input_files("#file", {"name": "own.png", "mimeType": "image/png", "buffer": held.getvalue()})
+        expect(page.locator("#note")).to_contain_text("No model for photographs is served here")
+        visit.ask("Is the cat to the left of the hat?")
+        expect(page.locator("#chip")).to_have_text("○ no verdict")
+        expect(page.locator("#aside")).to_contain_text("No bundled model was made for such a picture")

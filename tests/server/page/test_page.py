@@ -21,7 +21,7 @@ from recap.audit import replay
 from recap.policy import load_policy
 from recap.schemes import DEFAULT_MODEL
 from recap.world.bundled import policy_file
-from tests.server.page.browsing import CAUGHT, FINE, SCENE, SCENES, Visit
+from tests.server.page.browsing import CAUGHT, FINE, PHOTOGRAPHS, SCENE, SCENES, Visit
 
 pytestmark = pytest.mark.page
 
@@ -102,7 +102,7 @@ def test_an_uploaded_picture_is_audited_like_the_scene_it_shows(visit: Visit, pi
     page, expected = visit.open(), told(visit.url, CAUGHT)
     page.get_by_label("Choose a picture").set_input_files(PICTURE | {"buffer": picture})
     expect(page.get_by_role("img", name="Your picture: my crate.png")).to_be_visible()
-    expect(page.locator("#note")).to_contain_text("only ever seen drawn scenes")
+    expect(page.locator("#note")).to_contain_text("world:aligned was made for drawn scenes")
     expect(page.locator("#suggestions li")).to_have_count(0)
     visit.ask(CAUGHT)
     expect(page.locator("#reason")).to_contain_text("“suitcase below crate”")
@@ -264,6 +264,8 @@ def test_json_from_strangers_is_read_with_care(visit: Visit) -> None:
 
 def test_the_scenes_are_all_there(visit: Visit) -> None:
     page = visit.open()
-    assert page.get_by_role("radio", name="A drawing:").count() == SCENES
+    assert page.get_by_role("radio", name="A drawing:").count() == SCENES - PHOTOGRAPHS
+    assert page.locator('#scenes input[value^="photograph/"]').count() == PHOTOGRAPHS
     sizes = page.evaluate("[...document.querySelectorAll('#scenes img')].map((image) => image.naturalWidth)")
-    assert sizes == [480] * SCENES
+    assert sizes[: SCENES - PHOTOGRAPHS] == [480] * (SCENES - PHOTOGRAPHS)
+    assert all(size > 0 for size in sizes)

@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 
 import recap
+from recap.compression import IDENTITY
 from recap.errors import RecapError, reason
 
 ATTEMPTS = 4
@@ -72,7 +73,8 @@ def _attempts(client: httpx.Client, url: str, part: Path, progress: Progress) ->
 
 def _once(client: httpx.Client, url: str, part: Path, progress: Progress) -> bool:
     have = part.stat().st_size if part.exists() else 0
-    with client.stream("GET", url, headers={"Range": f"bytes={have}-"} if have else {}) as response:
+    wanted = IDENTITY | ({"Range": f"bytes={have}-"} if have else {})
+    with client.stream("GET", url, headers=wanted) as response:
         status = response.status_code
         if status in BUSY:
             raise _AgainError(f"the server answers {status}")
@@ -85,6 +87,8 @@ def _once(client: httpx.Client, url: str, part: Path, progress: Progress) -> boo
             raise _AgainError("what was there is no part of this file")
         if status not in (200, 206):
             raise NotServedError(f"{url}: the server answers {status}")
+        if response.headers.get("Content-Encoding", "identity") != "identity":
+            raise NotServedError(f"{url}: the server sent the file compressed, though it was asked for plain")
         if response.headers.get("Content-Type", "").startswith("text/html"):
             raise NotServedError(f"{url}: the server sent a web page in place of the file")
         if status == 206 and not response.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
@@ -96,7 +100,7 @@ def _once(client: httpx.Client, url: str, part: Path, progress: Progress) -> boo
         part.parent.mkdir(parents=True, exist_ok=True)  # only now: a server out of reach leaves no empty folders
         with part.open("ab" if status == 206 else "wb") as stream:
             # As they come: a fixed size would lose the last ones when it breaks off.
-            for chunk in response.iter_bytes():
+            for chunk in response.iter_raw():
                 stream.write(chunk)
                 done += len(chunk)
                 progress(done, total)

@@ -28,6 +28,8 @@ THREADS = 8
 HOPELESS = 2 * THREADS
 """failures, and no success: the place is out of reach, and a thousand more attempts would not help"""
 CHECKSUMS = "checksums.txt"
+LARGEST = 64 << 20
+"""bytes of one picture in an archive"""
 
 
 class BadArchiveError(RecapError):
@@ -218,7 +220,9 @@ def unpack(archive: Path, wanted: Mapping[str, Path], progress: Callable[[int], 
                 name = "/".join(PurePosixPath(member.name).parts[-depth:])
                 stream = members.extractfile(member) if name in wanted and member.isreg() else None
                 if stream is not None:
-                    _write(wanted[name], stream.read())
+                    if member.size > LARGEST:  # of a sparse member, what it would become: ten kilobytes can say 3 GB
+                        raise BadArchiveError(f'{archive}: its member "{member.name}" is too large for a picture')
+                    _write(wanted[name], stream.read(LARGEST))
                     found.add(name)
                     progress(len(found))
     except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:

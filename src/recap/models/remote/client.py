@@ -15,9 +15,10 @@ from typing import Any, TypeVar, cast
 
 import httpx
 
+from recap.compression import IDENTITY, CompressedError, Inflater
 from recap.errors import RecapError
 from recap.models.remote.address import Address, is_loopback
-from recap.models.remote.contract import RefusedError, TransientError
+from recap.models.remote.contract import NoAnswerError, RefusedError, TransientError
 
 T = TypeVar("T")
 
@@ -32,6 +33,10 @@ QUIET = 2.0
 """seconds after which an unused connection is not used again: servers hang up after five (uvicorn), and say nothing"""
 STARTING = 5.0
 """patience before anything has answered: an address is more often mistyped than a server is starting"""
+
+
+class UnreachableError(RecapError):
+    """The server gave no answer for as long as patience lasted: asking about something else would not help."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Client:
         self._tagged = False  # whether answers carry the id of their request
         self._not_before = 0.0
         self._announced = False
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = IDENTITY | ({"Authorization": f"Bearer {key}"} if key else {})
         limits = httpx.Limits(max_keepalive_connections=1, keepalive_expiry=QUIET)
         # Reading the certificates takes a while: once for all, and not at all where there is no use for them.
         verify = httpx.create_ssl_context() if address.root.startswith("https:") else False
@@ -122,13 +127,13 @@ class Client:
             attempt += 1
             patience = self.options.patience if self.last_reply else min(self.options.patience, STARTING)
             if limited >= TRIES:
-                raise self.refusal(f"{failure}, {TRIES} times over") from None
+                raise NoAnswerError(str(self.refusal(f"{failure}, {TRIES} times over"))) from None
             if now + pause - failing_since > patience:
                 kept = "; what was stored stays, and the same command goes on from there" if self.last_reply else ""
                 why = f", for {max(now - failing_since, 0):.0f} s{kept}"
                 if failure.retry_after is not None and failure.retry_after > patience:
                     why = f", and asks to wait {failure.retry_after:g} s: more than --patience {patience:g}"
-                raise RecapError(f"{self.address}: {failure}{why}") from None
+                raise UnreachableError(f"{self.address}: {failure}{why}") from None
             # Once per interruption: all requests under way fail together.
             if failure.disconnected and self.last_reply and not self._announced:
                 self._announced = True
@@ -152,14 +157,18 @@ class Client:
             }
             method, url, text = "POST" if content else "GET", self.address.root + path, bytearray()
             async with asyncio.timeout(self.options.timeout), http.stream(method, url, **request) as reply:
-                async for chunk in reply.aiter_bytes():
-                    text += chunk
-                    if len(text) > MOST_BYTES:
-                        raise self.refusal(f"the answer to {path} does not end")
+                inflater = Inflater(reply.headers.get("content-encoding", ""))
+                async for chunk in reply.aiter_raw():
+                    for part in inflater.feed(chunk):
+                        text += part
+                        if len(text) > MOST_BYTES:
+                            raise self.refusal(f"the answer to {path} does not end")
             self.last_reply = time.monotonic()
         except TimeoutError:
             why = f"no answer within {self.options.timeout:g} s (--timeout)"
             raise TransientError(why, disconnected=True, limited=False) from None
+        except CompressedError as error:
+            raise self.refusal(f"{error} ({path})") from None
         except httpx.HTTPError as error:
             raise TransientError(connection_error(error), disconnected=True, limited=False) from None
         except httpx.InvalidURL:
@@ -173,7 +182,7 @@ class Client:
             raise failure if isinstance(failure, TransientError) else self.refusal(str(failure))
         try:
             answer: Any = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise TransientError("an answer was not JSON") from None
         # vLLM puts a request's id into the answer. Once it did, an answer without is one to another request.
         document: object = answer
@@ -245,7 +254,7 @@ def _message(text: str) -> str:
             inner = cast(dict[str, Any], value)
             value = next((inner[name] for name in ("error", "message", "detail") if name in inner), "")
         text = value if isinstance(value, str) else json.dumps(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         text = "" if "<html" in text.lower() else text
     flat = " ".join(text.split())
     return flat if len(flat) <= 200 else f"{flat[:199]}…"

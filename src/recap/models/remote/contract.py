@@ -33,6 +33,10 @@ class RefusedError(RecapError):
     """The server understood, and refuses: sending the same again changes nothing."""
 
 
+class NoAnswerError(RefusedError):
+    """The server answers, again and again, and never with what was asked for."""
+
+
 @dataclass(frozen=True)
 class EncodedImage:
     """A picture as it is sent: a lossless PNG in base64, and a name that is the digest of what is seen."""

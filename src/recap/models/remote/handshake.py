@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
 
+from recap.models.contract import single_tokens, spellings_of
 from recap.models.remote.contract import (
     SAMPLE,
     Backend,
@@ -128,12 +130,17 @@ class AnswerTokens:
     no: tuple[int, ...]
     steps: tuple[tuple[str, dict[int, int]], ...]
     """per token: the text before it, and the tokens that may stand there with their sign (yes 1, no −1)"""
+    spellings: bool = False
+    """the ids are every spelling of either answer, one token each, and their probabilities are summed"""
 
     def queries(self, question: str, image: EncodedImage | None, by_name: bool = False) -> list[Query]:
         return [Query(question, image, tuple(signs), prefix, by_name) for prefix, signs in self.steps]
 
     def margin(self, replies: Sequence[Reply]) -> float:
         """log p(yes) − log p(no) from the replies to these queries."""
+        if self.spellings:
+            yes, no = (_log_sum([replies[0].logprobs[token] for token in ids]) for ids in (self.yes, self.no))
+            return yes - no
         return sum(
             sign * reply.logprobs[token]
             for (_, signs), reply in zip(self.steps, replies, strict=True)
@@ -156,6 +163,31 @@ async def resolve_answers(backend: Backend, prompt: ChatPrompt, answers: tuple[s
             signs.setdefault(ids[:place], {})[ids[place]] = sign
     prefixes = [await _prefix(backend, prompt, before, answer) for before, answer in texts.items()]
     return AnswerTokens(yes, no, tuple(zip(prefixes, signs.values(), strict=True)))
+
+
+async def resolve_spellings(backend: Backend, prompt: ChatPrompt, answers: tuple[str, str]) -> AnswerTokens:
+    """Every way to write either answer that is a single token: the same ids as the local engine's for a checkpoint."""
+    if prompt.text is None:
+        raise backend.client.refusal(
+            "the server does not show its prompt, so the tokens of spellings cannot be known: leave --answers out"
+        )
+    found: list[tuple[int, ...]] = []
+    for answer in answers:
+        ways = spellings_of(answer)
+        joined = [await backend.tokens(prompt.text + way, prompt.special) for way in ways]
+        alone = [await backend.tokens(way) for way in ways]
+        found.append(single_tokens(prompt.ids, joined, alone))
+    yes, no = found
+    if not yes or not no or set(yes) & set(no):
+        raise backend.client.refusal(f"no spelling of {answers[0]!r} and {answers[1]!r} is a single token")
+    signs = dict.fromkeys(yes, 1) | dict.fromkeys(no, -1)
+    return AnswerTokens(yes, no, (("", signs),), spellings=True)
+
+
+def _log_sum(logs: Sequence[float]) -> float:
+    """log Σ exp, whatever the size of the numbers."""
+    largest = max(logs)
+    return largest + math.log(sum(math.exp(each - largest) for each in logs))
 
 
 async def _ids(backend: Backend, prompt: ChatPrompt, answer: str) -> tuple[int, ...]:

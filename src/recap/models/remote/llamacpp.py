@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 
 from pydantic import AliasPath, Field
 
+from recap.errors import RecapError
 from recap.models.remote.client import Client
 from recap.models.remote.contract import Backend, ChatPrompt, Query, Reply, ServerInfo, TransientError
 from recap.models.remote.responses import Document, Models, Tokens, logprobs_of
+from recap.models.templates import SWITCH, without_thought
 
 MARKER = "<__media__>"
 """stands for a picture in a prompt, where the server does not name another"""
@@ -31,6 +33,13 @@ class LlamaCpp(Backend):
         (r"multimodal|mmproj|image input", "the model takes no pictures: start llama-server with --mmproj"),
     )  # fmt: skip
     _marker = MARKER
+    _closing = ""
+    """what ends a thought that the template opens"""
+
+    def __init__(self, client: Client, name: str | None, template: str | None = None) -> None:
+        super().__init__(client, name, template)
+        self._switches: dict[str, bool] = {}
+        """what the template is told"""
 
     @staticmethod
     async def detect(client: Client) -> bool:
@@ -47,6 +56,11 @@ class LlamaCpp(Backend):
 
     async def chat_prompt(self, question: str) -> ChatPrompt:
         """The server's own template; a beginning-of-text token is added by the server, where the model has one."""
+        told = [await self._templated(Query(question), switches) for switches in ({}, SWITCH)]
+        try:
+            self._switches, self._closing = without_thought(lambda switches: told[bool(switches)])
+        except RecapError as error:
+            raise self.client.refusal(str(error)) from None
         text = await self._prompt(Query(question))
         return ChatPrompt(await self.tokens(text, True), text, True)
 
@@ -82,10 +96,13 @@ class LlamaCpp(Backend):
         return Reply(logprobs_of(pairs, query.ids), completion.tokens_evaluated, str(completion.model))
 
     async def _prompt(self, query: Query) -> str:
+        return await self._templated(query, self._switches) + self._closing + query.prefix
+
+    async def _templated(self, query: Query, switches: dict[str, bool]) -> str:
         content = [{"type": "text", "text": text} for text in (self._marker, query.question)]
         messages = [{"role": "user", "content": content if query.image is not None else content[1:]}]
-        prompt = await self.client.call("/apply-template", lambda answer: str(answer["prompt"]), {"messages": messages})
-        return prompt + query.prefix
+        body = {"messages": messages} | ({"chat_template_kwargs": switches} if switches else {})
+        return await self.client.call("/apply-template", lambda answer: str(answer["prompt"]), body)
 
 
 class _Props(Document):

@@ -15,12 +15,13 @@ from typing import Any, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from recap.errors import RecapError, did_you_mean
-from recap.models.contract import ANSWERS, Identity, Request
+from recap.errors import RecapError, did_you_mean, quoted
+from recap.models.contract import ANSWERS, Identity, Request, sums_spellings
+from recap.models.pixels import MOST_PIXELS, capped, scaled_down
 from recap.models.remote.address import api_key, parse_address
 from recap.models.remote.client import Client, ClientOptions
-from recap.models.remote.contract import SAMPLE, Backend, EncodedImage, Query, RefusedError, Reply
-from recap.models.remote.handshake import Handshake, HandshakeResult, encode, resolve_answers
+from recap.models.remote.contract import SAMPLE, Backend, EncodedImage, NoAnswerError, Query, RefusedError, Reply
+from recap.models.remote.handshake import Handshake, HandshakeResult, encode, resolve_answers, resolve_spellings
 from recap.models.remote.llamacpp import LlamaCpp
 from recap.models.remote.sglang import Sglang
 from recap.models.remote.vllm import Vllm
@@ -45,9 +46,15 @@ class RemoteModel:
     """A served model. Who it is, what the answers are and whether it sees is settled when it is loaded."""
 
     def __init__(
-        self, portal: BlockingPortal, stack: contextlib.ExitStack, handshake: Handshake, first: HandshakeResult
+        self,
+        portal: BlockingPortal,
+        stack: contextlib.ExitStack,
+        handshake: Handshake,
+        first: HandshakeResult,
+        most_pixels: int | None = MOST_PIXELS,
     ) -> None:
-        self.answers, self.first, self.tokens = handshake.answers, first, BATCH
+        self.answers, self.first, self.tokens, self.most_pixels = handshake.answers, first, BATCH, most_pixels
+        self.padded, self.preparing = False, 1
         self._portal, self._handshake, self._backend = portal, handshake, handshake.backend
         self._client = self._backend.client
         self.way = f"served by {self._backend.kind} {first.info.version}"
@@ -62,7 +69,8 @@ class RemoteModel:
         *,
         server: str | None = None,
         template: str | None = None,
-        answers: tuple[str, str] = ANSWERS,
+        answers: tuple[str, str] | str = ANSWERS,
+        max_pixels: int | None = MOST_PIXELS,
         concurrency: int = ClientOptions.concurrency,
         timeout: float = ClientOptions.timeout,
         patience: float = ClientOptions.patience,
@@ -72,8 +80,11 @@ class RemoteModel:
         """The model at `http://host:port/v1#served-name`, checked before it is used.
 
         `server` says what kind of server it is where that cannot be found out; `template` is where the checkpoint's
-        chat template lies, for servers that take no chat messages. The others are the fields of `ClientOptions`.
+        chat template lies, for servers that take no chat messages. `answers` and `max_pixels` are those of
+        `LocalModel.load`, the others the fields of `ClientOptions`.
         """
+        words, spellings = (ANSWERS, sums_spellings(answers)) if isinstance(answers, str) else (answers, False)
+        resolve = resolve_spellings if spellings else resolve_answers
         where = parse_address(address)
         client = Client(where, api_key(), ClientOptions(concurrency, timeout, patience, pause), say)
 
@@ -81,7 +92,7 @@ class RemoteModel:
             backend = await _find_backend(client, where.name, server, template)
             info = await backend.info()
             prompt = await backend.chat_prompt(SAMPLE)
-            handshake = Handshake(backend, prompt, await resolve_answers(backend, prompt, answers))
+            handshake = Handshake(backend, prompt, await resolve(backend, prompt, words))
             return handshake, await handshake.run(info)
 
         with contextlib.ExitStack() as stack:
@@ -89,7 +100,7 @@ class RemoteModel:
             portal = stack.enter_context(start_blocking_portal())
             stack.callback(portal.call, client.close)
             handshake, first = _run(portal, start())
-            return cls(portal, stack.pop_all(), handshake, first)
+            return cls(portal, stack.pop_all(), handshake, first, max_pixels)
 
     @property
     def identity(self) -> Identity:
@@ -108,6 +119,8 @@ class RemoteModel:
             template=_digest(self._handshake.prompt.ids, self.first.image_tokens)[:16],
             answers=(self.answers.yes, self.answers.no),
             libraries=f"{self._backend.kind} {info.version} at {self._client.address} ({self.first.source})",
+            processor=f"at most {self.most_pixels} pixels",
+            spellings=self.answers.spellings,
         )
 
     @property
@@ -115,12 +128,23 @@ class RemoteModel:
         return self._client.sent
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
-        pixels = 0 if image is None else image[0] * image[1]
+        width, height = (0, 0) if image is None else capped(image, self.most_pixels)
+        pixels = width * height
         return questions * len(self.answers.steps) + PER_MEGAPIXEL * pixels // 1_000_000
+
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:  # noqa: ARG002
+        """A server does not tell what its processor cuts off."""
+        return 1.0, 1.0
+
+    def expect(self, tokens: int) -> None:
+        """A server gets ready by itself."""
 
     def prepare(self, requests: Sequence[Request]) -> list[EncodedImage | None]:
         """Pictures as they are sent, each encoded once, while another batch is under way."""
-        return [None if request.image is None else encode(request.image) for request in requests]
+        return [
+            None if request.image is None else encode(scaled_down(request.image, self.most_pixels))
+            for request in requests
+        ]
 
     def margins(
         self, requests: Sequence[Request], prepared: list[EncodedImage | None] | None = None
@@ -136,23 +160,30 @@ class RemoteModel:
             await self._handshake.repeat(self.first)
         connections = self._client.connections
         margins = await _gather(
-            self._image_margins(image, request.questions) for request, image in zip(requests, images, strict=True)
+            self._image_margins(request, image) for request, image in zip(requests, images, strict=True)
         )
         if self._client.connections != connections:
             # Whoever answered on a new connection may be another: nothing is handed on before that is known.
             await self._handshake.repeat(self.first)
         return margins
 
-    async def _image_margins(self, image: EncodedImage | None, questions: Sequence[str]) -> list[float]:
+    async def _image_margins(self, request: Request, image: EncodedImage | None) -> list[float]:
         """Questions about one picture: the first brings it, the others find it and its tokens in the server's cache."""
         if image is None:
-            return await _gather(self._margin(question, None) for question in questions)
-        first = await self._margin(questions[0], image)
-        return [first, *await _gather(self._margin(question, image, self._by_name) for question in questions[1:])]
+            return await _gather(self._margin(question, request, None) for question in request.questions)
+        first = await self._margin(request.questions[0], request, image)
+        others = request.questions[1:]
+        return [first, *await _gather(self._margin(question, request, image, self._by_name) for question in others)]
 
-    async def _margin(self, question: str, image: EncodedImage | None, by_name: bool = False) -> float:
+    async def _margin(
+        self, question: str, request: Request, image: EncodedImage | None, by_name: bool = False
+    ) -> float:
         queries = self.answers.queries(plain_text(question), image, by_name)
-        return self.answers.margin(await _gather(map(self._ask, queries)))
+        try:
+            return self.answers.margin(await _gather(map(self._ask, queries)))
+        except NoAnswerError as error:
+            about = "without a picture" if image is None else f"about {request.name or 'a picture'}"
+            raise NoAnswerError(f"{error} ({quoted(question)} {about})") from None
 
     async def _ask(self, query: Query) -> Reply:
         if query.by_name:

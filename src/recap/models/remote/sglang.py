@@ -7,20 +7,31 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pydantic import AliasPath, Field
 
 from recap.errors import RecapError
 from recap.files import reading
+from recap.models.remote.address import is_loopback
 from recap.models.remote.client import Client
-from recap.models.remote.contract import Backend, ChatPrompt, Query, RefusedError, Reply, ServerInfo, TransientError
+from recap.models.remote.contract import (
+    SAMPLE,
+    Backend,
+    ChatPrompt,
+    Query,
+    RefusedError,
+    Reply,
+    ServerInfo,
+    TransientError,
+)
 from recap.models.remote.responses import Document, Tokens, lacks_special, logprobs_of
+from recap.models.templates import check_prompts, plain_text, render, without_thought
 
 FILE, CONFIG, OLDER = "chat_template.jinja", "tokenizer_config.json", "chat_template.json"
+SPECIAL, ADDED = "special_tokens_map.json", "added_tokens.json"
 
 
 class Sglang(Backend):
@@ -32,7 +43,7 @@ class Sglang(Backend):
         (r"longer than the model's context|maximum allowed length|context length",
          "the prompt is longer than the server takes: start SGLang with a larger --context-length"),
     )  # fmt: skip
-    _template: Callable[[str, bool], str] | None = None
+    _template: Template | None = None
     _special = False
 
     @staticmethod
@@ -47,7 +58,8 @@ class Sglang(Backend):
         if info.has_image_understanding is False:
             raise self.client.refusal("the model takes no pictures: serve a vision-language model")
         path = self.template_path or info.tokenizer_path or info.model_path
-        if self.template_path is None and not Path(path).is_dir():
+        # Only a server on this machine may say which folder is read here.
+        if self.template_path is None and not (is_loopback(self.client.address) and Path(path).is_dir()):
             raise self.client.refusal(
                 "SGLang's /generate takes no chat messages, so the template is applied here: "
                 f"give --template with the folder of {path}, or its chat_template.jinja"
@@ -123,42 +135,56 @@ def _read(answer: Any, query: Query) -> Reply:
     return Reply(logprobs_of(pairs, query.ids), generated.prompt_tokens, f"weights {generated.weight_version}")
 
 
-def _render(source: str, tokens: dict[str, str], question: str, with_image: bool) -> str:
-    """The prompt up to where the assistant answers: one user message, the image item first."""
-    import jinja2
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+@dataclass(frozen=True)
+class Template:
+    """What makes a prompt of a question: a chat template, the special tokens that it names, and the way it is told."""
 
-    def raise_exception(message: str) -> None:
-        raise jinja2.TemplateError(message)
+    source: str
+    tokens: dict[str, str]
+    special: tuple[str, ...]
+    """every string that the tokenizer would not read as text, as far as its files say"""
+    switches: dict[str, bool] = field(default_factory=dict[str, bool])
+    closing: str = ""
+    """what ends a thought that the template opens"""
 
-    # The settings that transformers renders chat templates with.
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    content = [{"type": "image"}] * with_image + [{"type": "text", "text": question}]
-    messages = [{"role": "user", "content": content}]
-    given = {"messages": messages, "add_generation_prompt": True, "raise_exception": raise_exception}
-    try:
-        return environment.from_string(source).render(given, **tokens)
-    except jinja2.TemplateError as error:
-        raise RecapError(f"the chat template refuses a question: {error}") from None
+    def __call__(self, question: str, with_image: bool) -> str:
+        text = plain_text(question, self.special)
+        return render(self.source, self.tokens, text, with_image, self.switches) + self.closing
+
+    def without_thought(self) -> Template:
+        """The same, asked for an answer at once."""
+        switches, closing = without_thought(
+            lambda switches: replace(self, switches=switches, closing="")(SAMPLE, with_image=False)
+        )
+        return replace(self, switches=switches, closing=closing)
 
 
-def load_template(place: str) -> Callable[[str, bool], str]:
-    """What makes a prompt of a question, with an image or without, and of the special tokens that templates name.
-
-    From a checkpoint's folder, or from a template file beside which its tokenizer_config.json lies.
-    """
+def load_template(place: str) -> Template:
+    """The template of a checkpoint's folder, or a template file beside which its tokenizer_config.json lies."""
     path = Path(place)
     folder = path if path.is_dir() else path.parent
-    config = _read_file(folder / CONFIG)
-    named: dict[str, Any] = {name: config[name] for name in ("bos_token", "eos_token", "pad_token") if config.get(name)}
-    tokens = {name: token if isinstance(token, str) else str(token["content"]) for name, token in named.items()}
+    config = _read_file(folder / SPECIAL) | _read_file(folder / CONFIG)
+    named = {name: token for name, token in _strings(config).items() if name.endswith("_token")}
+    tokens = named | _strings(config.get("extra_special_tokens"))
+    added = _strings(config.get("added_tokens_decoder"))
+    special = (*tokens.values(), *added.values(), *_read_file(folder / ADDED))
     for file in (path,) if folder != path else (path / FILE, path / OLDER, path / CONFIG):
-        source = _read_file(file).get("chat_template")
+        source: Any = _read_file(file).get("chat_template")
+        if isinstance(source, list):  # several, under names of their own
+            several = cast(list[dict[str, Any]], source)
+            source = next((each.get("template") for each in several if each.get("name") == "default"), None)
         if isinstance(source, str) and source:
-            return partial(_render, source, tokens)
+            template = Template(source, tokens, tuple(dict.fromkeys(special))).without_thought()
+            check_prompts(template)
+            return template
     raise RecapError(f"{place}: there is no chat template here ({FILE}, or in {CONFIG})")
+
+
+def _strings(given: object) -> dict[str, str]:
+    """The tokens of an object by name: a tokenizer's files write each as a string or as an object that holds one."""
+    entries = cast(dict[str, Any], given) if isinstance(given, dict) else {}
+    bare = {name: cast(dict[str, Any], v).get("content") if isinstance(v, dict) else v for name, v in entries.items()}
+    return {name: token for name, token in bare.items() if isinstance(token, str) and token}
 
 
 def _read_file(path: Path) -> dict[str, Any]:

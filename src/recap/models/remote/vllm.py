@@ -16,6 +16,7 @@ from recap.models.remote.address import api_key, is_loopback, parse_address
 from recap.models.remote.client import Client
 from recap.models.remote.contract import Backend, ChatPrompt, Query, RefusedError, Reply, ServerInfo, TransientError
 from recap.models.remote.responses import Document, Models, Tokens, lacks_special, logprobs_of
+from recap.models.templates import OPENINGS, SWITCH, closing, opening_of
 
 CHAT = "/v1/chat/completions"
 
@@ -33,10 +34,17 @@ class Vllm(Backend):
          "the model takes no pictures: serve a vision-language model, with --limit-mm-per-prompt allowing one image"),
         (r"chat template", "the server has no chat template for this model: start vLLM with --chat-template"),
         (r"logprob_token_ids|max_logprobs",
-         "the server does not give log-probabilities of chosen tokens: vLLM 0.26 or later does, with --max-logprobs 2"),
+         "the server does not give log-probabilities of these tokens: vLLM 0.26 or later does, with --max-logprobs 20"),
         (r"model .*does not exist", "there is no model of that name: say which as http://host:port/v1#served-name"),
     )  # fmt: skip
     _special = False
+    _start = ""
+    """what every answer begins with: the end of a thought that the template opens"""
+
+    def __init__(self, client: Client, name: str | None, template: str | None = None) -> None:
+        super().__init__(client, name, template)
+        self._switches: dict[str, bool] = {}
+        """what the template is told"""
 
     @staticmethod
     async def detect(client: Client) -> bool:
@@ -51,6 +59,19 @@ class Vllm(Backend):
         return ServerInfo(version, model.id, model.root or model.id, model.max_model_len)
 
     async def chat_prompt(self, question: str) -> ChatPrompt:
+        """The prompt of the server's own template, told not to think where it has a switch for that.
+
+        Where it opens a thought all the same, the assistant's message begins with the end of that thought.
+        """
+        plain = made = await self._made(question)
+        if await self._opens(plain):
+            self._switches = SWITCH
+            made = await self._made(question)
+            if made.ids == plain.ids:
+                self._switches = {}
+        return await self._closed(question, made) if await self._opens(made) else made
+
+    async def _made(self, question: str) -> ChatPrompt:
         """The server's own template and tokenizer; the text is trusted only if it gives the same ids again.
 
         What the tokenizer begins a text with may be missing in the template: the released processor adds it then, and
@@ -71,6 +92,32 @@ class Vllm(Backend):
             if isinstance(text, str) and await self.tokens(text, special) == ids:
                 return ChatPrompt(ids, text, special)
         return ChatPrompt(ids, None)
+
+    async def _opens(self, prompt: ChatPrompt) -> bool:
+        """Whether the answer would stand inside a thought."""
+        if prompt.text is not None:
+            try:
+                return bool(closing(prompt.text))
+            except RecapError:
+                return True
+        ends = [await self.tokens(opening) for opening in OPENINGS]
+        return any(prompt.ids[-len(end) :] == end for end in ends)
+
+    async def _closed(self, question: str, prompt: ChatPrompt) -> ChatPrompt:
+        """The prompt with its thought ended, and what the assistant's message begins with for that."""
+        with contextlib.suppress(RecapError):
+            end = closing(prompt.text or "")
+            opened = opening_of(prompt.text or "")
+            wanted = await self.tokens((prompt.text or "") + end, prompt.special) if end else []
+            for start in dict.fromkeys((end, end.lstrip(), opened + end)) if wanted else ():
+                with contextlib.suppress(RefusedError):  # templates differ in what they take for a thought
+                    if await self.continued(question, start) == wanted:
+                        self._start = start
+                        return ChatPrompt(wanted, (prompt.text or "") + end, prompt.special)
+        raise self.client.refusal(
+            "the model's chat template opens a thought before the answer, and the server cannot be made to end it: "
+            "serve the instruct version of the model, or a template with an enable_thinking switch (--chat-template)"
+        )
 
     async def continued(self, question: str, prefix: str) -> list[int]:
         messages = self._messages(Query(question, prefix=prefix))
@@ -99,8 +146,10 @@ class Vllm(Backend):
             content.append({"type": "image_url", "image_url": url, "uuid": query.image.name})
         content.append({"type": "text", "text": query.question})
         body: dict[str, Any] = {"model": self.name, "messages": [{"role": "user", "content": content}]}
-        if query.prefix:  # the assistant's message is left open
-            body["messages"].append({"role": "assistant", "content": query.prefix})
+        if self._switches:
+            body["chat_template_kwargs"] = self._switches
+        if begun := self._start + query.prefix:  # the assistant's message is left open
+            body["messages"].append({"role": "assistant", "content": begun})
             body |= {"add_generation_prompt": False, "continue_final_message": True}
         return body
 

@@ -73,4 +73,5 @@ def pooled(several: Sequence[Scores]) -> Scores:
     """The rows of several benchmarks one after the other. Units of different ones stay apart, whatever their names."""
     starts = np.cumsum([0, *(int(each.units.max()) + 1 for each in several[:-1])])
     apart = [replace(each, units=each.units + start) for each, start in zip(several, starts, strict=True)]
-    return Scores(*(np.concatenate([getattr(each, column.name) for each in apart]) for column in fields(Scores)))
+    held = [column.name for column in fields(Scores) if getattr(apart[0], column.name) is not None]
+    return Scores(**{name: np.concatenate([getattr(each, name) for each in apart]) for name in held})

@@ -57,6 +57,7 @@ class RayEngine:
 
         self.load, self.pool = load, pool
         self._sizes: dict[tuple[tuple[int, int] | None, int], int] = {}
+        self._kept: dict[tuple[int, int], tuple[float, float]] = {}
         # The first worker says which model it is, which every key in the store depends on, before anything is sent out.
         self._first: Any = ray.remote(Worker).options(**pool.each, max_restarts=-1, max_task_retries=-1).remote(load)
         with _ray_errors():
@@ -66,6 +67,7 @@ class RayEngine:
         self._worker = info.identity
         # The model as the first worker loaded it: another machine may have other libraries than this one.
         self.identity, self.way, self.tokens = info.identity.model, info.way, info.tokens
+        self.padded = info.padded
         if info.stderr:
             say(info.stderr)
 
@@ -78,6 +80,14 @@ class RayEngine:
             with _ray_errors():
                 self._sizes[key] = int(ray.get(self._first.size.remote(*key)))
         return self._sizes[key]
+
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        import ray
+
+        if image not in self._kept:
+            with _ray_errors():
+                self._kept[image] = ray.get(self._first.kept.remote(image))
+        return self._kept[image]
 
     def run(self, job: ProbingJob, store: Store, progress: Callable[[int], None] = lambda _: None) -> ProbeRun:
         """Send out what is not in the store, and keep every result as it comes."""

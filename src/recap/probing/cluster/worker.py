@@ -45,6 +45,7 @@ class WorkerInfo:
     identity: WorkerIdentity
     way: str
     tokens: int
+    padded: bool
     stderr: str
     """what loading the model wrote there"""
 
@@ -79,7 +80,7 @@ class Worker:
             with contextlib.redirect_stderr(stderr):
                 model = self._model = load()
             identity = WorkerIdentity(model.identity, recap.__version__)
-            self._info = WorkerInfo(identity, model.way, model.tokens, stderr.getvalue())
+            self._info = WorkerInfo(identity, model.way, model.tokens, model.padded, stderr.getvalue())
         except Exception as error:  # returned to the first caller: raised here, the cluster would only try again
             self._info = self._failed(error)
 
@@ -88,6 +89,9 @@ class Worker:
 
     def size(self, image: tuple[int, int] | None, questions: int) -> int:
         return self._model.size(image, questions)
+
+    def kept(self, image: tuple[int, int]) -> tuple[float, float]:
+        return self._model.kept(image)
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """A row with work in, the row with the result out."""

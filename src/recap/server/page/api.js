@@ -34,10 +34,10 @@ function sentence(error) {
   return text[0].toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? "" : ".");
 }
 
-/** The policy in force; null where nothing is calibrated. */
-export async function policy() {
+/** The policy in force for a model; null where nothing is calibrated. */
+export async function policy(model) {
   try {
-    return await (await call("v1/policy")).json();
+    return await (await call(model ? `v1/policy?model=${encodeURIComponent(model)}` : "v1/policy")).json();
   } catch (refused) {
     if (refused.status === 404) return null;
     throw refused;
@@ -55,13 +55,24 @@ export async function scenePicture(name) {
 
 /** A verdict. The picture is a file, or the name of a scene that the model is at home in. */
 export async function audit(picture, question, answer) {
-  const asked = { question, ...(answer ? { answer } : {}) };
-  if (typeof picture === "string") {
-    const body = JSON.stringify({ image: picture, ...asked });
-    return (await call("v1/audit", { method: "POST", headers: { "content-type": "application/json" }, body })).json();
-  }
-  const form = new FormData();
-  form.append("image", picture, "picture");
-  for (const [name, value] of Object.entries(asked)) form.append(name, value);
-  return (await call("v1/audit", { method: "POST", body: form })).json();
+  const image = typeof picture === "string" ? picture : await base64(picture);
+  const body = JSON.stringify({ image, question, ...(answer ? { answer } : {}) });
+  return (await call("v1/audit", { method: "POST", headers: { "content-type": "application/json" }, body })).json();
+}
+
+/** A file's bytes as base64: what follows the comma of a data: URL. */
+function base64(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
+    reader.onerror = () => reject(new Refused(0, "The picture cannot be read."));
+    reader.readAsDataURL(file);
+  });
+}
+
+/** The verdicts on a text's claims. The picture is as in `audit`. */
+export async function auditText(picture, text) {
+  const image = typeof picture === "string" ? picture : await base64(picture);
+  const options = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ image, text }) };
+  return (await call("v1/audit/text", options)).json();
 }

@@ -1,7 +1,7 @@
 // The answers of this visit, newest first. They live in memory, and go with the page.
 
 import { acceptedAt, comparable } from "./coverage.js";
-import { word } from "./words.js";
+import { outcome, word } from "./words.js";
 
 const MOST = 60;
 
@@ -56,7 +56,7 @@ function verdictOf(verdict, flips) {
   const said = document.createElement("span");
   said.className = "outcome";
   const state = verdict.accepted === null ? "open" : verdict.accepted ? "accepted" : "rejected";
-  said.append(text("b", "", verdict.answer), text("span", `chip ${state}`, word(verdict.accepted)));
+  said.append(text("b", "", verdict.answer), text("span", `chip ${state}`, outcome(verdict)));
   if (flips) said.append(text("span", "flips", `would be ${word(!verdict.accepted)}`));
   return said;
 }

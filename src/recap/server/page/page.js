@@ -6,19 +6,19 @@ import { drawHistory, forget, remember, turned } from "./history.js";
 import { fromFile, isJson, receive } from "./picture.js";
 import { drawScenes } from "./scenes.js";
 import { share } from "./sharing.js";
+import { setUpTexts } from "./text.js";
 import * as trail from "./trail.js";
 import { clearVerdict, drawRisk, drawVerdict, spoken } from "./verdict.js";
-import { percent } from "./words.js";
+import { listed, percent } from "./words.js";
 
 const at = (id) => document.getElementById(id);
-const OUT_OF_DEPTH = "The small model served here has only ever seen drawn scenes: on photographs its answers mean little.";
 const ONLY_DRAWINGS = "These scenes are drawings, made for the small models in the box; this model sees them as it would any drawing.";
 
 const now = {
   policy: null,
   model: "",
+  models: [],
   atHome: false,
-  knows: null,
   picture: null,
   entries: [],
   shown: null,
@@ -36,11 +36,38 @@ function hold(picture) {
   at("no-picture").hidden = Boolean(picture?.url);
   at("no-picture").textContent = picture ? picture.label : "Drop a picture here";
   for (const radio of document.querySelectorAll("[name=scene]")) radio.checked = radio.value === picture?.scene;
-  const own = picture && !picture.scene;
-  const notes = [picture?.note, own && now.atHome && OUT_OF_DEPTH, picture?.scene && !now.atHome && ONLY_DRAWINGS].filter(Boolean);
+  const drawing = picture?.kind === "drawing";
+  const notes = [
+    picture?.note,
+    picture?.credit && `Photograph: ${picture.credit}.`,
+    picture && !drawing && beyond(),
+    drawing && !now.atHome && ONLY_DRAWINGS,
+  ].filter(Boolean);
   at("note").textContent = notes.join(" ");
   at("note").hidden = !notes.length;
   suggest(picture?.questions ?? []);
+}
+
+/** What to know before a photograph is asked about: whether anyone here was made for it. */
+function beyond() {
+  const bounded = now.models.filter((each) => each.pictures);
+  if (bounded.length < now.models.length || bounded.some((each) => each.pictures === "photographs")) return "";
+  const who = listed(bounded.map((each) => `${each.name} was made for ${each.pictures}`));
+  return `${who}. No model for photographs is served here, so there is no verdict on one.`;
+}
+
+/** What can be asked about: the things that each small model knows. */
+function tellKnown() {
+  const some = now.models.filter((each) => each.knows?.length);
+  at("known").hidden = !some.length;
+  at("known-summary").textContent = `What ${listed(some.map((each) => each.name))} know${some.length > 1 ? "" : "s"}`;
+  at("known-things").replaceChildren(
+    ...some.map(({ name, pictures, knows }) => {
+      const told = document.createElement("p");
+      told.textContent = `${name}, in ${pictures}: ${listed([...knows].sort())}.`;
+      return told;
+    }),
+  );
 }
 
 function suggest(questions) {
@@ -86,7 +113,7 @@ async function ask() {
   const question = at("question").value.trim();
   if (now.busy) return;
   if (!now.picture) return say("Choose a picture to ask about first.");
-  const given = now.picture.scene && now.atHome ? now.picture.scene : now.picture.blob;
+  const given = now.picture.kind === "drawing" && now.atHome ? now.picture.scene : now.picture.blob;
   if (!given) return say("The picture is still being drawn. A moment, please.");
   if (question.length < 3) {
     clear();
@@ -98,11 +125,12 @@ async function ask() {
   const answer = document.querySelector("[name=answer]:checked").value;
   try {
     const verdict = await api.audit(given, question, answer);
+    if (now.policy && verdict.model !== now.policy.model) await refresh(verdict.model);
     const entry = { verdict, picture, policy: now.policy, shared: false };
     now.entries = remember(now.entries, entry, now.picture);
     show(entry);
     if (at("card").getBoundingClientRect().top > innerHeight * 0.3) at("card").scrollIntoView({ block: "start" });
-    refresh();
+    refresh(verdict.model);
   } catch (refused) {
     clear();
     if (refused.status === 401) askForToken();
@@ -128,7 +156,7 @@ function say(message, where = "message") {
 
 function show(entry) {
   now.shown = entry;
-  drawVerdict(entry, entry.shared ? null : now.knows);
+  drawVerdict(entry);
   at("told").textContent = spoken(entry.verdict);
   now.percent = comparable(entry.verdict, entry.policy) ? deployed(entry.policy) : null;
   weigh();
@@ -184,14 +212,15 @@ function open(text, where = "message") {
 
 // The server: its policy, its drift, its scenes
 
-async function refresh() {
+async function refresh(model) {
   try {
-    now.policy = await api.policy();
+    now.policy = await api.policy(model);
   } catch {
     return; // the last one known stays in place; asking will say what is wrong
   }
   const { policy } = now;
-  at("serving").textContent = now.model && `${now.model}${policy ? `, ${percent(policy.coverage)} coverage` : ", not calibrated"}`;
+  const serving = listed(now.models.map((each) => each.name));
+  at("serving").textContent = serving && `${serving}${policy ? `, ${percent(policy.coverage)} coverage` : ", not calibrated"}`;
   at("policy").textContent = policy ? about(policy) : now.model && "Nothing is calibrated here, so answers are neither accepted nor rejected: the page shows the evidence.";
   const drift = policy?.drift;
   at("drift").hidden = !drift;
@@ -201,15 +230,16 @@ async function refresh() {
   if (at("drift").textContent !== told) at("drift").textContent = told;
 }
 
-function about({ mode, coverage, calibrated_on: { rows, units }, gate }) {
+function about({ mode, coverage, calibrated_on: { rows, units }, gate, promise }) {
   const told = `The policy in force: ${mode}, made to accept ${percent(coverage)}, calibrated on ${rows} labelled answers in ${units} groups.`;
-  return gate ? `${told} The gate: ${gate}.` : told;
+  return `${told}${gate ? ` The gate: ${gate}.` : ""} The promise: ${promise}.`;
 }
 
 async function start() {
   try {
-    const { model, at_home: atHome, knows, scenes } = await api.scenes();
-    Object.assign(now, { model, atHome, knows });
+    const { model, at_home: atHome, models, scenes } = await api.scenes();
+    Object.assign(now, { model, atHome, models });
+    tellKnown();
     at("token").hidden = true;
     await refresh();
     offer(scenes);
@@ -226,7 +256,10 @@ function askForToken() {
   at("token-field").focus();
 }
 
-function offer(scenes) {
+function offer(given) {
+  // Photographs come last where nobody was made for them, and near the front where somebody was.
+  const [photographs, drawings] = [true, false].map((yes) => given.filter(({ kind }) => (kind === "photograph") === yes));
+  const scenes = beyond() ? [...drawings, ...photographs] : [...drawings.slice(0, 1), ...photographs, ...drawings.slice(1)];
   at("scenes-box").hidden = !scenes.length;
   drawScenes(at("scenes"), scenes, {
     first: !now.picture && !now.shown,
@@ -275,6 +308,10 @@ new ResizeObserver(() => {
 }).observe(at("card"));
 
 share({ shown: () => now.shown, open });
+setUpTexts(
+  () => (now.picture?.scene && now.atHome ? now.picture.scene : now.picture?.blob),
+  (refused) => refused.status === 401 && (askForToken(), true),
+);
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") say("");
 });

@@ -1,13 +1,13 @@
-// The scenes in the box, as a row of thumbnails of which one can be taken.
+// The scenes and photographs in the box, as a row of thumbnails of which one can be taken.
 
 import { scenePicture } from "./api.js";
 import { listed } from "./words.js";
 
 /** Draw the row. Pictures come one by one; a scene can be taken before its own is there. */
 export function drawScenes(box, scenes, { first, onPick, onDrawn }) {
-  const held = scenes.map(({ name, things, questions }) => {
-    const about = `A drawing: ${listed(things)}`;
-    return { scene: name, label: about, alt: about, questions, blob: null, url: null };
+  const held = scenes.map(({ name, kind, things, questions, credit }) => {
+    const about = `A ${kind}: ${listed(things)}`;
+    return { scene: name, kind, label: about, alt: about, questions, credit, blob: null, url: null };
   });
   box.replaceChildren(...held.map((scene) => thumbnail(scene, onPick, onDrawn)));
   if (first && held.length) onPick(held[0]);
@@ -21,7 +21,7 @@ function thumbnail(scene, onPick, onDrawn) {
   radio.setAttribute("aria-label", scene.label);
   Object.assign(image, { alt: "", width: 96, height: 96 });
   label.append(radio, image);
-  label.title = scene.label;
+  label.title = scene.credit ? `${scene.label} (${scene.credit})` : scene.label;
   radio.addEventListener("change", () => onPick(scene));
   scenePicture(scene.scene).then(
     (blob) => {

@@ -1,7 +1,7 @@
 // A verdict as a document: what is downloaded and shared, and what is read again. Nothing that is read is trusted.
 
 const KIND = "recap-verdict";
-const MOST = { characters: 1 << 20, probes: 64, text: 2000 };
+const MOST = { characters: 1 << 20, probes: 64, notes: 8, text: 2000 };
 
 /** The verdict as the API told it, with as much of the policy as it takes to show it again elsewhere. */
 export function written(verdict, policy) {
@@ -37,6 +37,8 @@ export function read(text) {
     threshold: number(found.threshold ?? null, "threshold", true),
     mode: found.mode == null ? null : wording(found.mode, "mode"),
     witness: witness(found.witness),
+    no_verdict: found.no_verdict == null ? null : wording(found.no_verdict, "no_verdict"),
+    notes: Array.isArray(found.notes) ? found.notes.slice(0, MOST.notes).map((note, i) => wording(note, `notes[${i}]`)) : [],
     reason: wording(found.reason, "reason"),
     standing: {
       risk: number(found.standing?.risk ?? null, "standing.risk", true),

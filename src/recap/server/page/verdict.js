@@ -2,7 +2,7 @@
 
 import { acceptedAt, acceptedFrom, comparable, deployed, limitAt } from "./coverage.js";
 import { drawScale } from "./scale.js";
-import { listed, percent, plain, sentence, signed, word } from "./words.js";
+import { listed, outcome, percent, plain, sentence, signed, word } from "./words.js";
 
 const at = (id) => document.getElementById(id);
 const ROLES = { direct: "question", claim: "claim", contradiction: "contradiction", support: "support" };
@@ -13,7 +13,7 @@ const state = (verdict) => (verdict.accepted === null ? "open" : verdict.accepte
 
 /** The verdict in a sentence, for those who hear the page. */
 export function spoken(verdict) {
-  return `${verdict.question} Answer: ${verdict.answer}, ${word(verdict.accepted)}. ${sentence(verdict.reason)}`;
+  return `${verdict.question} Answer: ${verdict.answer}, ${outcome(verdict)}. ${sentence(verdict.reason)}`;
 }
 
 /** Leave the card empty. */
@@ -23,7 +23,7 @@ export function clearVerdict() {
 }
 
 /** Fill the card. `entry.policy` is the policy that the verdict was made under, if that is known. */
-export function drawVerdict(entry, knows) {
+export function drawVerdict(entry) {
   const { verdict, shared } = entry;
   at("empty").hidden = true;
   at("card").hidden = false;
@@ -31,21 +31,14 @@ export function drawVerdict(entry, knows) {
   at("asked").textContent = verdict.question;
   at("who").textContent = verdict.row?.answer ? "the answer given is" : `${verdict.model ?? "the model"} says`;
   at("answer").textContent = verdict.answer;
-  at("chip").textContent = `${MARKS[state(verdict)]} ${word(verdict.accepted)}`;
+  at("chip").textContent = `${MARKS[state(verdict)]} ${outcome(verdict)}`;
   at("chip").className = `chip ${state(verdict)}`;
   at("reason").textContent = sentence(verdict.reason);
-  const aside = [...(shared ? ["Opened from JSON: the picture is not in it."] : []), ...unknown(verdict, knows)];
+  const noted = Array.isArray(verdict.notes) ? verdict.notes.filter((note) => typeof note === "string").map(sentence) : [];
+  const aside = [...(shared ? ["Opened from JSON: the picture is not in it."] : []), ...noted];
   at("aside").textContent = aside.join(" ");
   at("aside").hidden = !aside.length;
   drawProbes(verdict);
-}
-
-function unknown(verdict, knows) {
-  if (!knows) return [];
-  const named = [verdict.row?.subject, verdict.row?.object].filter((name) => typeof name === "string");
-  const strange = [...new Set(named.filter((name) => !knows.includes(name.toLowerCase())))];
-  if (!strange.length) return [];
-  return [`This small model has never seen a ${listed(strange)}, so its answer means little. It knows: ${listed(knows)}.`];
 }
 
 /** One row for each thing asked; a probe that serves in two roles is asked once, and shown once. */

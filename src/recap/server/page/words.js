@@ -9,15 +9,22 @@ export const plain = (value) => (value < 0 ? "−" : "") + Math.abs(value).toFix
 /** accepted, rejected, or neither */
 export const word = (accepted) => (accepted === null ? "not calibrated" : accepted ? "accepted" : "rejected");
 
+/** The word on a verdict: what became of the answer, or that nothing did. */
+export const outcome = (verdict) => (verdict.no_verdict ? "no verdict" : word(verdict.accepted));
+
 /** The API's reason says the verdict first and the numbers last; on the page both have a place of their own. */
 export function sentence(reason) {
-  const text = reason
-    .replace(/^(accepted|rejected): /, "")
+  const told = reason.startsWith("no verdict: ") ? reason.split("; the evidence: ")[0] : reason;
+  const text = told
+    .replace(/^(accepted|rejected|no verdict): /, "")
     .split("; risk ")[0]
     .replace(/(^|[\s(])-(?=\d)/g, "$1−")
     .replace(/"([^"]*)"/g, "“$1”");
-  return text[0].toUpperCase() + text.slice(1) + (text.endsWith(".") ? "" : ".");
+  return capital(text) + (text.endsWith(".") ? "" : ".");
 }
+
+/** A sentence begins with a capital, unless it begins with a model's name: world:aligned stays as it is. */
+export const capital = (text) => (/^\S*:\S/.test(text) ? text : text[0].toUpperCase() + text.slice(1));
 
 export function listed(names) {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import torch
 
+from recap.models.domain import save_domain
+from recap.world.training.domain import HELD_OUT, PICTURES, world_domain
 from recap.world.training.train import CURRICULA, Training, reproducible, save
 
 parser = argparse.ArgumentParser(prog="python -m recap.world.training", description=__doc__)
@@ -19,6 +21,7 @@ parser.add_argument("--seed", type=int, default=0)
 parser.add_argument("--scenes", type=int, help="size of the pool of scenes")
 parser.add_argument("--steps", type=int, help="steps of the first stage, for a trial")
 parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+parser.add_argument("--domain", type=int, default=PICTURES, help="pictures to fit the domain on; 0 leaves it out")
 parser.add_argument("--no-compile", action="store_true")
 
 
@@ -37,6 +40,8 @@ def main() -> None:
     for stage in plan.stages:
         training.stage(stage)
     save(training, given.out, given.seed, time.perf_counter() - begun)
+    if given.domain:
+        save_domain(world_domain(given.out, given.domain, min(HELD_OUT, given.domain)), given.out)
     print(f"{given.out}: {training.check()}")
 
 

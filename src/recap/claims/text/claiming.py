@@ -1,0 +1,102 @@
+"""What a text has said so far, and what the sentence in hand says: where claims and doubts are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recap.claims.lexicon import Lexicon
+from recap.claims.text.chunks import Chunk
+from recap.claims.text.clause import Clause
+from recap.claims.text.cursor import Cursor, Things
+from recap.claims.text.idioms import is_place, is_scene
+from recap.claims.text.model import TextClaim, Unsure
+from recap.claims.text.pronouns import as_subject
+from recap.claims.text.tokens import Sentence
+from recap.claims.text.words import words
+
+NOT_SAID = "it does not say what is there"
+
+
+class TextRead:
+    """What was read of a text; what was named before may be meant by a pronoun."""
+
+    def __init__(self, text: str, lexicon: Lexicon, relations: frozenset[str]) -> None:
+        self.text, self.lexicon, self.relations = text, lexicon, relations
+        self.claims: list[TextClaim] = []
+        self.unsure: list[Unsure] = []
+        self.supposed: Things = []
+        """things that the text says are there, or speaks of as if they were"""
+        self.absent: Things = []
+        """things that the text says are not there"""
+        self.topic: Things = []
+        """the subject of the clause before"""
+        self.earlier: Things = []
+        """what the sentence before names"""
+
+    def doubt(self, start: int, end: int, why: str) -> None:
+        """Say that something was not understood."""
+        self.unsure.append(Unsure(start, end, why))
+
+
+class SentenceRead:
+    """One sentence: the clause in hand, and what is claimed there."""
+
+    def __init__(self, reader: TextRead, items: Sequence[Chunk], sentence: Sentence) -> None:
+        self.reader, self.cursor, self.sentence = reader, Cursor(items), sentence
+        self.clause: Clause = Clause()
+        self.outer: list[Clause] = []
+        """the clauses around a relative one"""
+        self.named: Things = []
+        self.main_subjects: Things = []
+
+    def _as_subjects(self, group: Things) -> Things:
+        named = self.named or self.reader.earlier
+        return [
+            meant
+            for each in group
+            for meant in (as_subject(each, self.reader.topic, named) if "pronoun" in each.marks else [each])
+        ]
+
+    def _set_topic(self) -> None:
+        self.main_subjects = self.main_subjects or self.clause.subjects
+        self.reader.topic = self.clause.subjects or self.reader.topic
+
+    def _note(self, things: Things) -> None:
+        self.named += [c for c in things if "pronoun" not in c.marks]
+
+    def _claim(self, subjects: Things, relation: Chunk, things: Things, denied: bool) -> None:
+        said = [c for c in (*subjects, relation, *things) if c.start >= self.sentence.start]
+        start, end = min(c.start for c in said), max(c.end for c in said)
+        if self.clause.unreal:
+            self.reader.doubt(start, end, "it is supposed or wished, not said to be so")
+        elif not subjects:
+            self.reader.doubt(start, end, NOT_SAID)
+        else:
+            for subject in subjects:
+                for thing in things:
+                    self._one(subject, relation, thing, denied)
+
+    def _one(self, subject: Chunk, relation: Chunk, thing: Chunk, denied: bool) -> None:
+        said = [c for c in (subject, relation, thing) if c.start >= self.sentence.start]
+        start, end = min(c.start for c in said), max(c.end for c in said)
+        pictured = is_scene(subject) and relation.name in ("inside", "contains")
+        if pictured or (is_place(subject) and not is_scene(subject)) or is_place(thing):
+            return
+        vague = [c.name for c in (subject, thing) if c.noun in words()["modes.vague"]]
+        if thing.noun in ("side", "sides"):
+            self.reader.doubt(start, end, "it does not say which side")
+        elif vague:
+            self.reader.doubt(start, end, f'"{vague[0]}" leaves open what is meant')
+        elif subject.name.lower() == thing.name.lower():
+            self.reader.doubt(start, end, "it names one thing twice")
+        else:
+            answer = "no" if denied else "yes"
+            # "The cat is not on the sofa" speaks of a cat, "there is no cat on the sofa" of none.
+            self.reader.supposed += [thing] if denied and not subject.marks & {"definite", "own"} else [subject, thing]
+            naming = (subject.naming, thing.naming)
+            self.reader.claims.append(
+                TextClaim(
+                    "relation", subject.name, relation.name, thing.name, answer, start, end,
+                    relation.phrase, self.clause.hedged, naming,
+                )
+            )  # fmt: skip

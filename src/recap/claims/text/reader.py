@@ -1,0 +1,237 @@
+"""Which things a relation phrase is about: a shallow grammar over chunks, from left to right, sentence by sentence."""
+
+from __future__ import annotations
+
+from recap.claims.text.chunker import chunks
+from recap.claims.text.chunks import Chunk
+from recap.claims.text.claiming import NOT_SAID, TextRead
+from recap.claims.text.clause import Clause, living, owners_of_with
+from recap.claims.text.cursor import Things
+from recap.claims.text.idioms import is_place
+from recap.claims.text.relations import RelationReading
+from recap.claims.text.tokens import LONGEST_SENTENCE, Sentence
+from recap.claims.text.words import words
+
+FRAMES = frozenset(("answer", "yes", "no", "perspective", "viewpoint", "view", "course", "explanation", "caption"))
+ARTICLES = ("a", "an", "the")
+
+
+class Reader(TextRead):
+    """Reads the sentences of one text in order; what was named before may be meant by a pronoun."""
+
+    def read(self, sentence: Sentence) -> None:
+        """One sentence's claims. A question makes none."""
+        if sentence.asks:
+            return
+        if len(sentence.tokens) > LONGEST_SENTENCE:
+            self.doubt(sentence.start, sentence.end, f"it is a sentence of {len(sentence.tokens)} words")
+            return
+        reading = _Reading(self, chunks(sentence, self.text, self.lexicon), sentence)
+        reading.run()
+        if reading.named:
+            self.earlier, self.topic = reading.named, reading.main_subjects or self.topic
+
+
+class _Reading(RelationReading):
+    def run(self) -> None:
+        if self._commands():
+            if "relation" in self.cursor.shape():
+                self.reader.doubt(self.sentence.start, self.sentence.end, "it tells somebody to do something")
+            return
+        self._skip_frame()
+        while (item := self.cursor.take()) is not None:
+            match item.kind:
+                case "thing":
+                    self._thing(item)
+                case "verb":
+                    self._verb(item)
+                case "relation":
+                    self._relation(item)
+                case "which":
+                    self._which(item)
+                case "stop":
+                    self._close()
+                case "there":
+                    self.clause.there = True
+                case "but":
+                    self.clause.denied = False
+                case "not":
+                    self.clause.denied = True
+                case "other":
+                    self.clause.hedged |= item.low in words()["modes.hedges"]
+                    self.clause.unreal |= item.low in words()["modes.unreal"]
+                case _:
+                    pass
+        self._close()
+
+    def _commands(self) -> bool:
+        """ "Put the mug on the table." """
+        head = self.cursor.ahead()
+        if head is None or head.tokens[0].low not in words()["modes.imperatives"]:
+            return False
+        return head.kind != "thing" or (head.noun in words()["modes.imperatives"] and self.cursor.peek(1) == "thing")
+
+    def _skip_frame(self) -> None:
+        """ "In the image, …", "Yes, …", "Answer: …" say nothing of where things are."""
+        for place, item in enumerate(self.cursor.items[:8]):
+            head = self.cursor.items[:place]
+            if item.kind in ("comma", "stop") and 0 < place < len(self.cursor.items) - 1:
+                related = any(c.kind == "relation" for c in head)
+                things = [c for c in head if c.kind == "thing"]
+                framed = all(is_place(c) or c.noun in FRAMES or ("pronoun" in c.marks and not related) for c in things)
+                if framed and not any({"finite", "be"} <= c.marks for c in head):
+                    self.cursor.at = place + 1
+            elif item.kind in ("which", "but"):
+                return
+
+    # Names
+
+    def _thing(self, item: Chunk) -> None:
+        clause, before = self.clause, self.cursor.before(item)
+        kind = before.kind if before is not None else "stop"
+        if before is not None and before.low == "like" and self.cursor.peek() == "verb":
+            clause.hedged = True  # "it looks like the cat is …"
+        elif before is not None and kind == "with":
+            return self._with(item, before)
+        elif before is not None and kind == "verb":
+            return self._after_verb(item, before)
+        elif kind == "prep":
+            clause.prepped = item
+            self._note([item])
+            return None
+        if kind in ("and", "comma") and clause.owned and self.cursor.peek() == "relation":
+            # "a desk with a lamp on top and a chair in front of it"
+            clause.owned = self.cursor.group(item, open_ended=True)
+            self._note(clause.owned)
+            return None
+        self._skip_apposition(item)
+        denied = "no" in item.marks or (before is not None and before.low in ("neither", "nor"))
+        group = self.cursor.group(item, open_ended=True)
+        self._note(group)
+        if clause.fronted and clause.verb is not None and not clause.subjects and not clause.there:
+            return self._settle(group)  # "Hanging over the table is a chandelier."
+        return self._begin(group, denied)
+
+    def _skip_apposition(self, item: Chunk) -> None:
+        """ "The dog, a golden retriever, is …" and "Two people, a man and a woman, are …" name the same twice."""
+        again = self.cursor.ahead(1)
+        if self.cursor.comes("comma", "thing", "comma", "verb") and again is not None:
+            self.cursor.at += 3 if again.tokens[0].low in ARTICLES else 0
+        elif item.plural and self.cursor.comes("comma", "thing", "and", "thing", "comma", "verb"):
+            self.cursor.at += 5
+
+    def _with(self, item: Chunk, preposition: Chunk) -> None:
+        clause = self.clause
+        if self._is_bare():
+            made = Chunk("relation", preposition.tokens, "with", "with")
+            return self._claim(clause.subjects, made, [item], clause.denied)
+        owners = owners_of_with(clause, self.cursor, preposition)
+        group = self.cursor.group(item, open_ended=True)
+        self._note(group)
+        if owners is not None:
+            clause.owners, clause.owned, clause.told = owners, group, False
+            clause.denied |= preposition.low == "without"
+        return None
+
+    def _after_verb(self, item: Chunk, verb: Chunk) -> None:
+        clause, follows = self.clause, self.cursor.ahead()
+        complement = "finite" in verb.marks and "be" not in verb.marks and follows is not None
+        if complement and follows and "finite" in follows.marks and not self.outer and not clause.fronted:
+            # "I believe the towel is …": a clause of its own.
+            self.clause = Clause(hedged=clause.hedged, unreal=clause.unreal, denied=clause.denied)
+            return self._begin(self.cursor.group(item, open_ended=True), "no" in item.marks)
+        nobody = not clause.subjects or any(is_place(c) for c in clause.subjects)
+        shows = verb.lemma in words()["verbs.showing"] and (nobody or verb.lemma in ("watch", "photograph"))
+        has = verb.lemma in words()["verbs.having"]
+        inverted = bool(clause.fronted) and not clause.subjects
+        if not (inverted or clause.there or shows or has or (nobody and "be" in verb.marks)):
+            clause.objects = self.cursor.group(item, open_ended=False)
+            return self._note(clause.objects)
+        group = self.cursor.group(item, open_ended=True)
+        self._note(group)
+        if inverted:
+            return self._settle(group)
+        denied = clause.denied or any("no" in c.marks for c in group)
+        if has and not (clause.there or shows):
+            clause.owners, clause.owned, clause.denied = clause.subjects, group, denied
+            return None
+        self.clause = Clause(
+            subjects=self._as_subjects(group), denied=denied, hedged=clause.hedged, unreal=clause.unreal
+        )
+        self._set_topic()
+        if not clause.unreal and not denied:
+            self.reader.supposed += self.clause.subjects
+        elif not clause.unreal and clause.there and self.cursor.peek() == "stop":
+            self.reader.absent += self.clause.subjects
+        return None
+
+    def _begin(self, group: Things, denied: bool) -> None:
+        """A new clause with this subject, of which what stood before it may already have told."""
+        kept, before = self.clause, self.cursor.before(group[0], "comma")
+        opening = not kept.subjects
+        self.clause = Clause(
+            subjects=self._as_subjects(group),
+            denied=denied or (kept.denied and opening),
+            hedged=kept.hedged and opening,
+            unreal=kept.unreal,
+            there=kept.there,
+        )
+        if kept.verb is None and before is not None and before.kind == "and":
+            self.clause.joined = kept.joined + kept.subjects
+        self._set_topic()
+        for relation, things, is_denied in kept.fronted:
+            self._claim(self.clause.subjects, relation, things, is_denied or denied)
+
+    def _settle(self, group: Things) -> None:
+        """Inversion: the subject has come after its relation and verb."""
+        clause = self.clause
+        clause.subjects = self._as_subjects(group)
+        clause.denied |= any("no" in c.marks for c in group)
+        self._set_topic()
+        fronted, clause.fronted = clause.fronted, []
+        for relation, things, is_denied in fronted:
+            self._claim(clause.subjects, relation, things, is_denied or clause.denied)
+
+    # Verbs and clauses
+
+    def _verb(self, item: Chunk) -> None:
+        clause, before = self.clause, self.cursor.before(item)
+        # "toys piled on it" after "with": a past form that is a participle.
+        finite = "finite" in item.marks and not (clause.owned and item.tag == "VVD" and len(item.tokens) == 1)
+        if finite and self.outer and clause.verb is not None:
+            self.clause = clause = self.outer.pop()  # the relative clause has its verb; this one is the sentence's
+        aside = before is not None and before.kind == "comma"  # "a tray with a cup on it, sitting on a bed"
+        if clause.owned and (finite or aside or living(clause.owners)):
+            clause.owned = []
+        if finite and clause.verb is not None and clause.subjects and before is not None:
+            clause.denied &= before.kind not in ("and", "comma", "but")
+        neighbour = before is not None and (before in clause.last or before in clause.objects)
+        if item.tag == "VVN" and not finite and before is not None and neighbour and clause.subjects:
+            # "a car parked in front of a house": the participle goes with the thing right before it.
+            self.outer.append(clause)
+            self.clause = clause = clause.inner([before])
+        if clause.verb is None or finite or "participle" in item.marks:
+            clause.verb, clause.objects = item, []
+        if finite and clause.joined and (item.tokens[0].low in ("are", "were", "have") or item.tokens[0].tag == "VVB"):
+            clause.subjects, clause.joined = clause.joined + clause.subjects, []
+        clause.denied |= "not" in item.marks
+        clause.hedged |= "hedged" in item.marks
+        clause.unreal |= "unreal" in item.marks
+
+    def _which(self, item: Chunk) -> None:
+        """A relative clause speaks of the thing before it."""
+        before, kept = self.cursor.before(item, "comma"), self.clause
+        if before is None or before.kind != "thing" or "pronoun" in before.marks:
+            # "It appears that …", "I think that …": a clause of its own.
+            denied = kept.denied and self.cursor.peek() != "thing"
+            self.clause = Clause(hedged=kept.hedged, unreal=kept.unreal, denied=denied)
+            return
+        self.outer.append(kept)
+        self.clause = kept.inner(list(kept.subjects) if before in kept.subjects else [before])
+
+    def _close(self) -> None:
+        """The end of a clause that cannot go on."""
+        for relation, things, _ in self.clause.fronted:
+            here = [c.end for c in things if c.start >= self.sentence.start]
+            self.reader.doubt(relation.start, max([relation.end, *here]), NOT_SAID)
+        self.clause, self.outer = Clause(), []

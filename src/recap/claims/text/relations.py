@@ -1,0 +1,131 @@
+"""Which things a relation phrase is about, once it is met."""
+
+from __future__ import annotations
+
+from recap.claims.text.chunks import Chunk
+from recap.claims.text.claiming import SentenceRead
+from recap.claims.text.clause import Clause, subjects_of
+from recap.claims.text.cursor import Things
+from recap.claims.text.idioms import is_clothes, is_idiom, is_place
+from recap.claims.text.pronouns import as_object, only_one
+from recap.claims.text.words import words
+
+
+class RelationReading(SentenceRead):
+    """The part of a sentence's reading that begins at a relation phrase."""
+
+    def _relation(self, item: Chunk) -> None:
+        clause, cursor, before = self.clause, self.cursor, self.cursor.before(item)
+        denied = clause.denied or (before is not None and before.kind == "not")
+        follows = cursor.ahead()
+        if item.phrase.startswith("its "):
+            things = clause.owners or self._meant(item, None)
+            if things and not clause.subjects and not clause.owned:
+                clause.fronted.append((item, things, denied))
+            elif things:
+                self._claim(subjects_of(clause, cursor, item, things), item, things, denied)
+            return None
+        if follows is not None and follows.low in ("which", "whom") and (clause.last or clause.subjects):
+            return self._behind_which(item)
+        while cursor.peek() in ("other", "not") and cursor.peek(1) == "thing":
+            denied |= cursor.peek() == "not"
+            cursor.at += 1
+        if cursor.peek() != "thing" or item.phrase in ("on top", "in front"):
+            return self._without_object(item, denied)
+        first = cursor.items[cursor.at]
+        cursor.at += 1
+        denied |= "no" in first.marks
+        joined = before is not None and before.kind in ("and", "comma", "but")
+        inverted = joined and bool(clause.subjects) and self._subject_follows()
+        group = cursor.group(first, open_ended=False)
+        things = [m for each in group for m in (self._meant(item, each) if "pronoun" in each.marks else [each])]
+        if inverted:
+            self.clause = clause = Clause(unreal=clause.unreal)  # "…, and above them hangs a painting"
+        self._note(group)
+        if not things or self._is_no_place(item, things, first):
+            return None
+        if not self._may_claim(item, things):
+            clause.prepped = things[-1]
+            return None
+        if clause.subjects or clause.owned or clause.objects:
+            self._claim(subjects_of(clause, cursor, item, things), item, things, denied)
+            clause.denied &= before is None or before.kind != "not"
+        else:
+            clause.fronted.append((item, things, denied))
+        clause.last, clause.last_relation = things, item.name
+        return None
+
+    def _is_no_place(self, item: Chunk, things: Things, said: Chunk) -> bool:
+        """An idiom, or a relation among three things."""
+        clause, before = self.clause, self.cursor.before(item)
+        if item.name == "between" and (len(things) > 1 or things[0].plural):
+            end = max([item.end, said.end, *(c.end for c in things if c.start >= self.sentence.start)])
+            self.reader.doubt(item.start, end, '"between" relates three things')
+            return True
+        verb = before if before is not None and before.kind == "verb" else None
+        if not is_idiom(item, things[0], clause.owned or clause.subjects, said, verb):
+            return False
+        while is_clothes(said) and self.cursor.comes("and", "thing") and is_clothes(self.cursor.ahead(1)):
+            self.cursor.at += 2  # "in sunglasses and a straw hat"
+        held = clause.verb is not None and bool(clause.objects) and clause.verb.lemma in words()["verbs.holding"]
+        return not ("own" in said.marks and (clause.owned or held))
+
+    def _meant(self, relation: Chunk, pronoun: Chunk | None) -> Things:
+        """What a pronoun after a relation phrase means; without one, whose side "to its left" is."""
+        named = self.named or self.reader.earlier
+        if pronoun is None:
+            others = [c for c in named if c not in self.clause.subjects + self.clause.owned and not is_place(c)]
+            found = only_one(None, others)
+        elif pronoun.low in ("it", "them", "him", "her"):
+            opens = not self.clause.subjects and not self.clause.owned
+            found = as_object(pronoun, self.clause, self.reader.topic, named, opens=opens)
+        else:
+            return []
+        if not found:
+            said = pronoun or relation
+            self.reader.doubt(relation.start, max(relation.end, said.end), f'"{said.low}" may mean several things')
+        return found
+
+    def _subject_follows(self) -> bool:
+        """Whether a verb and its subject come next: "… hangs a painting", "there is a lamp"."""
+        verb = self.cursor.ahead()
+        if verb is None or verb.kind == "there":
+            return verb is not None
+        return (
+            self.cursor.comes("verb", "thing") and "finite" in verb.marks and verb.lemma in words()["verbs.positions"]
+        )
+
+    def _may_claim(self, item: Chunk, things: Things) -> bool:
+        """Whether running text may claim this relation; the vaguer ones only where they are all that is said."""
+        verb, before = self.clause.verb, self.cursor.before(item)
+        if item.name == "by":
+            made = verb is None or verb.tag in ("VVN", "VVD")
+            return not (made and (before is verb or any(c.among("things.persons") for c in things)))
+        if item.name in self.reader.relations or item.name in words().claimed:
+            return True
+        if any(c.noun in self.reader.lexicon.refuse["states"] for c in things):
+            return False
+        alone = self.cursor.shape() == ["thing", "relation", "thing"] and item.tokens[0].tag[0] == "V"
+        return alone or self._is_bare()
+
+    def _is_bare(self) -> bool:
+        """Whether the sentence says nothing but "the … is … the …"."""
+        verb, shape = self.clause.verb, self.cursor.shape()
+        plain = shape in (["thing", "verb", "relation", "thing"], ["thing", "verb", "with", "thing"])
+        return plain and verb is not None and "be" in verb.marks
+
+    def _without_object(self, item: Chunk, denied: bool) -> None:
+        """ "with a lamp on top", "has milk inside": the second thing is the one that has the first."""
+        clause, relation = self.clause, words().adverbs.get(item.low)
+        if relation and clause.owned and clause.owners and not is_place(clause.owners[0]):
+            made = Chunk("relation", item.tokens, relation, item.low)
+            self._claim(clause.owned, made, clause.owners, denied)
+
+    def _behind_which(self, item: Chunk) -> None:
+        """ "a fence behind which a bear sits" """
+        things = self.clause.last or self.clause.subjects[-1:]
+        self.cursor.take()
+        while self.cursor.peek() in ("there", "verb"):
+            self.cursor.take()
+        if self.cursor.peek() == "thing" and (subject := self.cursor.take()) is not None:
+            self._claim(self._as_subjects([subject]), item, things, False)

@@ -1,0 +1,107 @@
+"""Words of a text with their places and parts of speech. The tags are the British National Corpus's (C5)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+_WORD = re.compile(r"\d+(?:-[^\W\d_]+)+|\d+(?:[.,]\d+)*|[^\W_]+(?:[-.&/][^\W_]+)*|n't|'\w*|[^\w\s]")
+_SAME_LENGTH = str.maketrans({"’": "'", "‘": " ", "“": " ", "”": " ", '"': " ", "*": " ", "`": " ", "_": " ", "#": " "})
+"""what only dresses a text becomes a space, so that every place stays where it was"""
+_END = re.compile(r"(?<=[.!?…])[\s\"')\]]+(?=\S)|\n+")
+_ABBREVIATED = re.compile(r"\b(?:mr|mrs|ms|dr|st|vs|etc|e\.g|i\.e|no|approx)\.$", re.IGNORECASE)
+_LISTED = re.compile(r"^\s*(?:[-–•·+>]|\(?\d{1,2}[.)])\s+")
+LONGEST_WORD = 24
+LONGEST_SENTENCE = 150
+"""words: nobody writes longer ones, and reading takes the square of it; they are not read"""
+
+
+@dataclass(frozen=True)
+class Token:
+    """One word or sign."""
+
+    text: str
+    lemma: str
+    tag: str
+    start: int
+    end: int
+
+    @property
+    def low(self) -> str:
+        return self.text.lower()
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence, and whether it asks."""
+
+    tokens: tuple[Token, ...]
+    start: int
+    end: int
+    asks: bool
+
+
+def plain(text: str) -> str:
+    """The text without what only dresses it, character by character."""
+    return text.translate(_SAME_LENGTH)
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a text in order, each with its words tagged."""
+    body = plain(text)
+    for start, end in _spans(body):
+        listed = _LISTED.match(body[start:end])
+        start += listed.end() if listed else 0
+        words = list(_words(body, start, end))
+        if words:
+            # A capital at the head of a sentence is no name.
+            first = words[0][0]
+            lowered = [first.lower() if first != "I" and not first.isupper() else first, *(w for w, _, _ in words[1:])]
+            # The tagger takes the square of a word's length: what is no word is shown to it as one.
+            shown = [word if len(word) <= LONGEST_WORD else "thing" for word in lowered]
+            known = _tagger().tag_sent(shown, taglevel=1) if len(shown) <= LONGEST_SENTENCE else _untagged(shown)
+            tagged = zip(words, known, strict=True)
+            tokens = tuple(Token(w, str(lemma).lower(), tag, a, b) for (w, a, b), (_, lemma, tag) in tagged)
+            yield Sentence(tokens, start, end, body[start:end].rstrip(" )'").endswith("?"))
+
+
+def _untagged(words: list[str]) -> list[tuple[str, str, str]]:
+    return [(word, word, "UNC") for word in words]
+
+
+def _spans(body: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for gap in _END.finditer(body):
+        if gap[0].startswith("\n") or not (
+            _ABBREVIATED.search(body[start : gap.start()]) or _LISTED.fullmatch(body[start : gap.end()])
+        ):
+            yield start, gap.start()
+            start = gap.end()
+    yield start, len(body)
+
+
+def _words(body: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
+    for found in _WORD.finditer(body, start, end):
+        word = found[0]
+        if word.lower().endswith("n") and body[found.end() : found.end() + 2].lower() == "'t":
+            # "isn't" is "is" and "n't"; "can't" is "ca" and "n't".
+            yield word[:-1], found.start(), found.end() - 1
+            yield "n't", found.end() - 1, found.end() + 2
+        elif not (word.lower() == "'t" and body[found.start() - 1 : found.start()].lower() == "n"):
+            yield word, found.start(), found.end()
+
+
+@cache
+def _tagger() -> Any:
+    # The package has no types; its English model is part of its wheel.
+    hanta: Any = import_module("HanTa.HanoverTagger")
+    return hanta.HanoverTagger("morphmodel_en.pgz")
+
+
+def tag_word(word: str) -> str:
+    """The likeliest part of speech of a word by itself."""
+    return "UNC" if len(word) > LONGEST_WORD else str(_tagger().analyze(word, taglevel=1)[1])

@@ -1,0 +1,88 @@
+"""What may be in use at once: a budget is taken from before memory is, and waited for if it is spent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import AsyncGenerator
+
+from recap.errors import RecapError
+
+SMALL = 1 / 16
+"""of a budget: requests up to there count as small"""
+RESERVED = 1 / 4
+"""of a budget that only small requests may use, so that they pass by large ones that wait"""
+
+
+class BusyError(RecapError):
+    """Too much is under way; come back later."""
+
+
+class Budget:
+    """So many units, shared by all requests. First come, first served, small ones and large ones apart."""
+
+    def __init__(self, total: int, seconds: float, what: str) -> None:
+        """`seconds` is how long a request may wait; `what` says in an error of what there is too much."""
+        self.total, self.free, self.seconds, self.what = total, total, seconds, what
+        self._small: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._large: deque[tuple[int, asyncio.Future[None]]] = deque()
+
+    @property
+    def used(self) -> int:
+        return self.total - self.free
+
+    async def take(self, amount: int) -> None:
+        """Take so many units, after a while if need be. What can never be had is refused at once."""
+        if amount > self._most(amount):
+            raise BusyError(f"{self.what}: more than fits at all")
+        lane = self._small if self._is_small(amount) else self._large
+        if not lane and self._fits(amount):
+            self.free -= amount
+            return
+        entry = (amount, asyncio.get_running_loop().create_future())
+        lane.append(entry)
+        try:
+            async with asyncio.timeout(self.seconds):
+                await asyncio.shield(entry[1])
+        except BaseException as error:
+            if entry in lane:
+                lane.remove(entry)
+            elif entry[1].done() and not entry[1].cancelled():
+                self.give(amount)  # it came in the very moment in which nobody waited any more
+            entry[1].cancel()
+            self._serve()
+            if isinstance(error, TimeoutError):
+                raise BusyError(self.what) from None
+            raise
+
+    def give(self, amount: int) -> None:
+        """Give so many units back."""
+        self.free += amount
+        self._serve()
+
+    @contextlib.asynccontextmanager
+    async def taken(self, amount: int) -> AsyncGenerator[None]:
+        """So many units for the length of a block."""
+        await self.take(amount)
+        try:
+            yield
+        finally:
+            self.give(amount)
+
+    def _is_small(self, amount: int) -> bool:
+        return amount <= self.total * SMALL
+
+    def _most(self, amount: int) -> int:
+        return self.total if self._is_small(amount) else self.total - int(self.total * RESERVED)
+
+    def _fits(self, amount: int) -> bool:
+        return amount <= self.free - (self.total - self._most(amount))
+
+    def _serve(self) -> None:
+        for lane in (self._small, self._large):
+            while lane and self._fits(lane[0][0]):
+                amount, future = lane.popleft()
+                if not future.done():
+                    self.free -= amount
+                    future.set_result(None)

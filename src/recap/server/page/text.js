@@ -1,0 +1,90 @@
+// A text about the picture in hand: its claims in colour, and a sentence on each.
+
+import * as api from "./api.js";
+
+const at = (id) => document.getElementById(id);
+const ORDER = ["no-verdict", "unchecked", "uncalibrated", "accepted", "rejected"];
+const WORDS = {
+  accepted: "accepted",
+  rejected: "rejected",
+  unchecked: "not checkable",
+  uncalibrated: "evidence only",
+  "no-verdict": "no verdict",
+};
+
+/** The text in pieces, each with the worst verdict of the claims that cover it; places count characters, not code units. */
+export function pieces(text, claims) {
+  const letters = [...text];
+  const worst = letters.map(() => -1);
+  for (const claim of claims) {
+    for (let place = claim.start; place < claim.end; place += 1) {
+      worst[place] = Math.max(worst[place], ORDER.indexOf(claim.verdict));
+    }
+  }
+  const found = [];
+  letters.forEach((letter, place) => {
+    const verdict = ORDER[worst[place]] ?? null;
+    const last = found.at(-1);
+    if (last && last.verdict === verdict) last.text += letter;
+    else found.push({ text: letter, verdict });
+  });
+  return found;
+}
+
+function draw(told) {
+  at("text-shown").replaceChildren(
+    ...pieces(told.text, told.claims).map(({ text, verdict }) => {
+      const mark = document.createElement(verdict ? "mark" : "span");
+      if (verdict) mark.className = verdict;
+      mark.textContent = text;
+      return mark;
+    }),
+  );
+  const letters = [...told.text];
+  const items = [
+    ...told.claims.map((claim) => [claim.verdict, `${WORDS[claim.verdict]}: “${letters.slice(claim.start, claim.end).join("")}”`, claim.reason]),
+    ...told.unsure.map((part) => ["unchecked", `not understood: “${letters.slice(part.start, part.end).join("")}”`, part.why]),
+  ];
+  at("text-claims").replaceChildren(
+    ...items.map(([verdict, head, why]) => {
+      const item = document.createElement("li");
+      item.className = verdict;
+      const what = document.createElement("b");
+      what.textContent = head;
+      const reason = document.createElement("span");
+      reason.className = "small";
+      reason.textContent = why;
+      item.append(what, document.createElement("br"), reason);
+      return item;
+    }),
+  );
+  const count = (word) => told.claims.filter((claim) => claim.verdict === word).length;
+  const open = count("no-verdict");
+  at("text-told").textContent = told.claims.length
+    ? `${told.claims.length} spatial claim${told.claims.length === 1 ? "" : "s"}, ${count("rejected")} rejected${open ? `, ${open} without a verdict` : ""}.`
+    : "No spatial claim was found, so nothing was audited.";
+  at("text-result").hidden = false;
+}
+
+/** `picture` gives what is in hand: the name of a scene, a file, or nothing. `refused` is told what the server refused. */
+export function setUpTexts(picture, refused) {
+  at("text-form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const say = (message) => {
+      at("text-message").textContent = message;
+      at("text-message").hidden = !message;
+    };
+    const given = picture();
+    say(given ? "" : "Choose a picture first.");
+    at("text-result").hidden = true;
+    if (!given) return;
+    at("text-go").setAttribute("aria-disabled", "true");
+    try {
+      draw(await api.auditText(given, at("text").value));
+    } catch (error) {
+      if (!refused(error)) say(error.message);
+    } finally {
+      at("text-go").removeAttribute("aria-disabled");
+    }
+  });
+}

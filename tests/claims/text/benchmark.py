@@ -1,0 +1,64 @@
+"""Precision and recall of the claims that are read in the labelled sentences beside this file.
+
+`first` was there before the extractor, which was then tuned on it; `second` was written at the same time, and no error on it was looked at
+while the extractor was changed. `none` holds sentences without a spatial claim. `python -m tests.claims.text.benchmark` prints the table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from recap.claims.text import extract
+
+HERE = Path(__file__).parent
+
+
+@dataclass
+class Count:
+    right: int = 0
+    wrong: int = 0
+    missed: int = 0
+    sentences: int = 0
+
+    @property
+    def precision(self) -> float:
+        return self.right / max(1, self.right + self.wrong)
+
+    @property
+    def recall(self) -> float:
+        return self.right / max(1, self.right + self.missed)
+
+
+def rows(part: str) -> list[dict]:
+    return [json.loads(line) for line in (HERE / f"{part}.jsonl").read_text("utf-8").splitlines()]
+
+
+def counted(part: str) -> dict[str, Count]:
+    """Counts by style, and `all`. A claim is right if subject, relation, object and answer are as labelled."""
+    counts: dict[str, Count] = defaultdict(Count)
+    for row in rows(part):
+        names = ("subject", "relation", "object", "answer")
+        labelled = {tuple(claim[name].lower() for name in names) for claim in row["claims"]}
+        read = {tuple(getattr(claim, name).lower() for name in names) for claim in extract(row["text"]).claims}
+        for count in (counts[row["style"]], counts["all"]):
+            count.right += len(labelled & read)
+            count.wrong += len(read - labelled)
+            count.missed += len(labelled - read)
+            count.sentences += 1
+    return dict(counts)
+
+
+def main() -> None:
+    print(f"{'part':<8}{'style':<8}{'sentences':>10}{'claims':>8}{'precision':>11}{'recall':>8}")
+    for part in ("first", "second", "none"):
+        for style, count in counted(part).items():
+            figures = f"{count.right + count.missed:>8}{count.precision:>11.3f}{count.recall:>8.3f}"
+            read = f"{count.wrong:>8} claims read" if part == "none" else figures
+            print(f"{part:<8}{style:<8}{count.sentences:>10}{read}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Claims in free text: the labelled sentences, every VSR caption, and what must never be read as a claim."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recap.claims import default_lexicon, parse
+from recap.claims.text import extract
+from recap.errors import RecapError
+from tests.claims.text.benchmark import counted, rows
+
+
+def told(text: str, **options) -> list[str]:
+    return [
+        f"{'' if c.answer == 'yes' else 'not '}{c.subject} {c.relation} {c.object or ''}".strip()
+        for c in extract(text, **options).claims
+    ]
+
+
+@pytest.mark.parametrize("part", ["first", "second"])
+def test_labelled_sentences_are_read_with_high_precision_and_recall(part):
+    count = counted(part)["all"]
+    assert count.sentences >= 200
+    assert count.precision >= 0.95
+    assert count.recall >= 0.85
+
+
+def test_sentences_without_a_spatial_claim_give_none():
+    assert len(rows("none")) >= 100
+    assert {row["text"]: told(row["text"]) for row in rows("none") if told(row["text"])} == {}
+
+
+def captions(root: Path, *splits: str) -> dict[str, str]:
+    lines = [line for split in splits for line in (root / "vsr" / "random" / f"{split}.jsonl").read_text().splitlines()]
+    return {row["caption"]: row["relation"] for row in map(json.loads, lines)}
+
+
+def read_like_the_parser(by_caption: dict[str, str]) -> None:
+    lexicon = default_lexicon()
+    for caption, phrase in by_caption.items():
+        said = parse(caption, lexicon, phrase=phrase)
+        expected = [(said.subject, lexicon.relation_of(phrase), said.object, "yes")]
+        assert [(c.subject, c.relation, c.object, c.answer) for c in extract(caption).claims] == expected, caption
+
+
+def test_vsr_captions_are_read_to_their_relation(data):
+    read_like_the_parser(dict(list(captions(data, "test").items())[::4]))
+
+
+@pytest.mark.slow
+def test_every_vsr_caption_is_read_to_its_relation(data):
+    read_like_the_parser(captions(data, "train", "dev", "test"))
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
+        ("A dog and a cat lie on a couch, and above them hangs a painting.",
+         ["dog on couch", "painting above dog", "cat on couch", "painting above cat"]),
+        ("The cup that the boy is holding is on the table.", ["cup on table"]),
+        ("A man leans against a car parked in front of a house.", ["man against car", "car in_front_of house"]),
+        ("The lamp isn't above the table but below it.", ["not lamp above table", "lamp below table"]),
+        ("The book is under neither the bed nor the desk.", ["not book below bed", "not book below desk"]),
+        ("I believe the towel is on the rack.", ["towel on rack"]),
+        ("Sitting on the bench is an old man with a cane.", ["old man on bench"]),
+        ("The plant is near the window, with a chair to its left.", ["plant near window", "chair left_of plant"]),
+        ("- a spoon to the left of the plate\n- a knife next to a glass", ["spoon left_of plate", "knife near glass"]),
+        ('{"answer": "The cat is under the table"}', ["cat below table"]),
+        ("The crate is on the suitcase 🙂. A cat → on a mat ✓", ["crate on suitcase", "cat on mat"]),
+        ("A cat is sitting inside a suitcase’s pocket.", ["cat inside suitcase's pocket"]),
+    ],
+)  # fmt: skip
+def test_clauses(text, claims):
+    assert told(text) == claims
+
+
+def test_a_claim_says_where_it_stands():
+    text = "Yes! The cat **is on** the sofa; a dog lies under it."
+    claim = extract(text).claims[0]
+    assert text[claim.start : claim.end] == "The cat **is on** the sofa"
+
+
+def test_reserve_is_told():
+    assert [c.hedged for c in extract("Perhaps the mug is on the table. The cup is on the shelf.").claims] == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("The lamp is right of the sofa, and a painting hangs above it.", "above it"),
+        ("The cup stands between the plate and the bowl.", "between the plate and the bowl"),
+        ("If the cup were on the shelf, it would fall.", "the cup were on the shelf"),
+        ("Put the mug on the table.", "Put the mug on the table."),
+        ("It's on the table.", "on the table"),
+        ("The red car is in front of the blue one.", "The red car is in front of the blue one"),
+    ],
+)
+def test_what_is_unclear_is_said_to_be(text, part):
+    (unsure,) = extract(text).unsure
+    assert text[unsure.start : unsure.end] == part
+    assert "above it" not in told(text)
+
+
+def test_things_that_a_text_supposes():
+    assert told("The cat is on the sofa.", exists=True) == ["cat exists", "cat on sofa", "sofa exists"]
+    assert told("There is no dog. There is no cat on the mat.", exists=True) == [
+        "not dog exists", "not cat on mat", "mat exists",
+    ]  # fmt: skip
+    assert told("The cat is not on its back.", exists=True) == []
+
+
+def test_a_sentence_without_end_is_not_read():
+    found = extract("the cat on the mat and " * 800)
+    assert found.claims == ()
+    assert "words" in found.unsure[0].why
+
+
+def test_a_text_of_pages_is_refused_in_one_line():
+    with pytest.raises(RecapError, match="at most 20,000"):
+        extract("The cat is on the mat. " * 1000)
+
+
+WORDS = [
+    "the",
+    "a",
+    "cat",
+    "mat",
+    "on",
+    "in",
+    "with",
+    "that",
+    "is",
+    "are",
+    "not",
+    ",",
+    ".",
+    "and",
+    "it",
+    "of",
+    "left",
+    "to",
+]
+
+
+@settings(max_examples=150)
+@given(st.text(max_size=80) | st.lists(st.sampled_from(WORDS)).map(" ".join))
+def test_any_text_can_be_read_and_places_lie_within_it(text):
+    found = extract(text, exists=True)
+    for each in (*found.claims, *found.unsure):
+        assert 0 <= each.start < each.end <= len(text)

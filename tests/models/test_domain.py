@@ -1,0 +1,106 @@
+"""The domain of a checkpoint: its files, and how it is fitted, on features whose law is known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recap.arrays import Floats
+from recap.claims import default_graph
+from recap.errors import RecapError
+from recap.models.domain import Domain, PictureCheck, load_domain, save_domain
+from recap.models.domain.fit import domain_of
+
+RNG = np.random.default_rng(0)
+MIXING = RNG.normal(size=(6, 24))
+
+
+def features(count: int) -> Floats:
+    """Six hidden causes, and a little of its own in each channel; channels of different sizes."""
+    own = RNG.normal(size=(count, 6)) @ MIXING + 0.3 * RNG.normal(size=(count, 24))
+    return own * np.linspace(0.5, 20, 24) + 3
+
+
+@pytest.fixture(scope="module")
+def domain() -> Domain:
+    return domain_of(features(2000), features(2000), "painted tiles", ["Red  Tile", "vase", "vase"], (-1,), axes=6)
+
+
+def test_as_many_pictures_of_its_own_are_refused_as_was_said(domain: Domain) -> None:
+    distance = domain.distance(features(20_000))
+    assert distance.mean() == pytest.approx(1, abs=0.05)
+    assert (distance > domain.threshold).mean() == pytest.approx(0.01, abs=0.006)
+
+
+def test_what_breaks_the_correlations_is_foreign_though_every_channel_is_usual(domain: Domain) -> None:
+    shuffled = features(2000)
+    for channel in shuffled.T:
+        RNG.shuffle(channel)
+    assert (domain.strangeness(shuffled) > 1).mean() > 0.99
+
+
+def test_what_is_read_again_measures_alike(domain: Domain, tmp_path: Path) -> None:
+    save_domain(domain, tmp_path)
+    again = load_domain(tmp_path)
+    assert again is not None
+    some = features(200)
+    assert again.distance(some) == pytest.approx(domain.distance(some), rel=1e-12)
+    assert (again.pictures, again.things, again.record) == (domain.pictures, ("red tile", "vase"), domain.record)
+    assert load_domain(tmp_path / "elsewhere") is None
+
+
+def test_things_are_known_by_their_names(domain: Domain) -> None:
+    asked = default_graph().parse("Is the Red tile to the left of the giraffe?").statement
+    assert domain.unknown(asked) == ["giraffe"]
+    assert domain.objection("m", asked, 0.5) == 'm does not know "giraffe"'
+    assert domain.objection("m", asked, 1.5) == "this picture is unlike the painted tiles that m was made for"
+    known = default_graph().parse("Is the red tile left of the vase?").statement
+    assert domain.objection("m", known, 1.0) is None
+
+
+def test_without_a_domain_nothing_is_measured() -> None:
+    check = PictureCheck(None, None)
+    check.finish(["x"], lambda _: pytest.fail("opened"))
+    assert check.strangeness == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"version": 2}, "this is not a domain file of version 1"),
+        ({"things": []}, "things: list should have at least 1 item"),
+        ({"measure": {"layers": [-1], "threshold": 0, "rest": 1}}, "measure.threshold: input should be greater than 0"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_a_broken_domain_is_one_clear_line(
+    domain: Domain, tmp_path: Path, change: dict[str, object], problem: str
+) -> None:
+    save_domain(domain, tmp_path)
+    text = json.loads((tmp_path / "domain.json").read_text())
+    (tmp_path / "domain.json").write_text(json.dumps(text | change))
+    with pytest.raises(RecapError, match=problem):
+        load_domain(tmp_path)
+
+
+def test_broken_arrays_are_one_clear_line(domain: Domain, tmp_path: Path) -> None:
+    save_domain(replace(domain, mean=domain.mean[:5]), tmp_path)
+    with pytest.raises(RecapError, match="the arrays of the domain do not fit together"):
+        load_domain(tmp_path)
+    (tmp_path / "domain.npz").write_bytes(b"PK nothing")
+    with pytest.raises(RecapError, match="the arrays of the domain cannot be read"):
+        load_domain(tmp_path)
+    (tmp_path / "domain.npz").unlink()
+    with pytest.raises(RecapError, match=r"domain\.npz: cannot read the domain"):
+        load_domain(tmp_path)
+
+
+def test_too_few_pictures_are_refused() -> None:
+    with pytest.raises(RecapError, match="6 axes need at least 24 pictures"):
+        domain_of(features(20), features(200), "x", ["y"], (-1,), axes=6)
+    with pytest.raises(RecapError, match="50 held-out pictures are too few to refuse 1% of them"):
+        domain_of(features(200), features(50), "x", ["y"], (-1,), axes=6)

@@ -1,0 +1,36 @@
+"""The text box of the page, in Debian's Chromium."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("playwright", reason="playwright is not installed: pip install 'recap-vlm[dev]'")
+
+from playwright.sync_api import expect
+
+from tests.server.page.browsing import Visit
+
+pytestmark = pytest.mark.page
+
+TEXT = "The crate is on the suitcase 🙂. The suitcase is to the left of the crate. It stands between them."
+
+
+def test_a_texts_claims_are_coloured_and_explained(visit: Visit) -> None:
+    page = visit.open()
+    page.get_by_label("A caption or an answer").fill(TEXT)
+    page.get_by_role("button", name="Audit the text").click()
+    expect(page.locator("#text-told")).to_have_text("2 spatial claims, 1 rejected.")
+    assert page.locator("#text-shown").inner_text() == TEXT
+    expect(page.locator("#text-shown mark.accepted")).to_have_text("The crate is on the suitcase")
+    expect(page.locator("#text-shown mark.rejected")).to_have_text("The suitcase is to the left of the crate")
+    expect(page.locator("#text-claims li").nth(1)).to_contain_text(
+        "rejected: “The suitcase is to the left of the crate”"
+    )
+    expect(page.locator("#text-claims li").last).to_contain_text("not understood")
+
+
+def test_a_text_without_claims_says_so(visit: Visit) -> None:
+    page = visit.open()
+    page.get_by_label("A caption or an answer").fill("What a lovely day!")
+    page.get_by_role("button", name="Audit the text").click()
+    expect(page.locator("#text-told")).to_have_text("No spatial claim was found, so nothing was audited.")

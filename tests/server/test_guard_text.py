@@ -1,0 +1,198 @@
+"""The guard on answers in sentences, in JSON, after a thought; and the text route."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'recap-vlm[server]'")
+
+from PIL import Image
+from starlette.testclient import TestClient
+
+from recap import Auditor
+from recap.errors import RecapError
+from recap.models.local import LocalModel
+from recap.server.answers import RejectRule, said, spoken
+from recap.server.app import create_app
+from recap.server.service import REJECT_TEXT, Limits, Service
+from recap.world.bundled import checkpoint_folder
+from recap.world.scheme import open_image
+from tests.server.callers import CALLER, SCENE, Start, body, post, skipped, streamed, text_of
+from tests.server.upstream import Upstream, pieces
+
+TRUE, FALSE = "The crate is on the suitcase.", "The suitcase is to the left of the crate."
+BOTH = f"{TRUE} {FALSE}"
+
+
+def told(found: Any) -> dict[str, Any]:
+    return found.json()["recap"]
+
+
+def test_every_claim_of_an_answer_is_audited_with_its_place(guard: Start, auditor: Auditor, url: str) -> None:
+    address, _ = guard(Upstream(lambda _: BOTH))
+    recap = told(post(address, body(url, "Describe the picture.")))
+    assert [BOTH[each["start"] : each["end"]] for each in recap["claims"]] == [TRUE[:-1], FALSE[:-1]]
+    expected = auditor.audit_text(open_image(SCENE), BOTH)
+    assert [each["verdict"] for each in recap["claims"]] == [each.word for each in expected.claims]
+    assert [each["verdict"] for each in recap["claims"]] == ["accepted", "rejected"]
+    assert (recap["verdict"], recap["accepted"]) == ("rejected", False)
+    assert recap["reason"].startswith("1 of 2 claims rejected; rejected: ")
+
+
+def test_a_yes_with_more_claims_audits_them_too(guard: Start, url: str) -> None:
+    address, _ = guard(Upstream(lambda _: f"Yes, the crate is on the suitcase. {FALSE}"))
+    recap = told(post(address, body(url)))
+    assert recap["answer"] == "yes"
+    assert [each["relation"] for each in recap["claims"]] == ["left_of"]  # the first only repeats the question
+    assert recap["verdict"] == "rejected"
+
+
+@pytest.mark.parametrize(
+    "answer", ["<think>No, or is it?</think>Yes.", '{"answer": "yes"}', '```json\n{"answer": true}\n```']
+)
+def test_a_yes_in_other_clothes_is_a_yes(guard: Start, url: str, answer: str) -> None:
+    address, _ = guard(Upstream(lambda _: answer))
+    recap = told(post(address, body(url)))
+    assert (recap["answer"], recap["verdict"]) == ("yes", "accepted")
+
+
+def test_sentences_in_json_and_after_a_thought_are_audited(guard: Start, url: str) -> None:
+    text = f'<think>{FALSE}</think> {{"description": "{TRUE}"}}'
+    address, _ = guard(Upstream(lambda _: text))
+    recap = told(post(address, body(url, "Describe the picture as JSON.")))
+    assert [(each["relation"], text[each["start"] : each["end"]]) for each in recap["claims"]] == [("on", TRUE[:-1])]
+
+
+@pytest.mark.parametrize(("rule", "replaced"), [("any", True), ("all", False), ("0.5", True), ("0.6", False)])
+def test_the_operators_rule_decides_what_is_replaced(guard: Start, url: str, rule: str, replaced: bool) -> None:
+    address, _ = guard(Upstream(lambda _: BOTH), on_reject="replace", reject_when=rule)
+    found = post(address, body(url, "Describe the picture.")).json()
+    assert (found["choices"][0]["message"]["content"] == REJECT_TEXT) is replaced
+
+
+def test_a_stream_of_sentences_is_audited_at_its_end(guard: Start, url: str) -> None:
+    address, _ = guard(Upstream(stream=lambda _: pieces(BOTH)))
+    chunks, _, _ = streamed(address, url)
+    assert text_of(chunks) == BOTH
+    assert [each["verdict"] for each in chunks[-1].recap["claims"]] == ["accepted", "rejected"]
+
+
+def test_what_is_passed_over_is_said(guard: Start, url: str) -> None:
+    address, _ = guard(Upstream(lambda _: f"{TRUE} It is between two lamps and near it."))
+    recap = told(post(address, body(url, "Describe the picture.")))
+    assert next(each["why"] for each in recap["unsure"]) == '"between" relates three things'
+    address, _ = guard(Upstream(lambda _: "A nice picture."))
+    assert "not one spatial question" in skipped(post(address, body(url, "Describe the picture.")))
+
+
+def test_rules_and_thoughts() -> None:
+    with pytest.raises(RecapError, match="no rule"):
+        RejectRule.of("2")
+    assert RejectRule.of("any").rejects([None]) is None
+    assert said("<think>hm") is None
+    assert spoken('["The cat is on the mat."]') == "The cat is on the mat."
+
+
+def test_claims_about_things_that_the_model_does_not_know_are_passed_over_and_said(guard: Start, url: str) -> None:
+    address, _ = guard(Upstream(lambda _: f"{TRUE} The giraffe is on the crate."), on_reject="replace")
+    found = post(address, body(url, "Describe the picture."))
+    recap = told(found)
+    assert [each["verdict"] for each in recap["claims"]] == ["accepted", "no-verdict"]
+    assert recap["claims"][1]["no_verdict"] == 'world:aligned does not know "giraffe"'
+    assert recap["claims"][1]["notes"][0].startswith("world:aligned knows apple")
+    assert (recap["verdict"], recap["accepted"]) == ("accepted", True)
+    assert recap["reason"].startswith("0 of 2 claims rejected, 1 without a verdict; no verdict: world:aligned does not")
+    address, _ = guard(Upstream(lambda _: "The giraffe is on the crate."), on_reject="replace")
+    found = post(address, body(url, "Describe the picture."))
+    assert found.headers["x-recap"] == "no-verdict"
+    assert found.json()["choices"][0]["message"]["content"] == "The giraffe is on the crate."
+
+
+@pytest.mark.parametrize(("on_reject", "passes"), [("annotate", True), ("replace", False)])
+def test_sentences_whose_audit_cannot_be_made_pass_or_are_rejected(guard: Start, on_reject: str, passes: bool) -> None:
+    unreadable = "data:image/png;base64," + base64.b64encode(b"this is no picture").decode()
+    address, _ = guard(Upstream(lambda _: BOTH), on_reject=on_reject)
+    found = post(address, body(unreadable, "Describe the picture."))
+    assert found.headers["x-recap"] == ("skipped" if passes else "rejected")
+    assert "this is not a JPEG" in found.headers["x-recap-reason"]
+    assert found.json()["choices"][0]["message"]["content"] == (BOTH if passes else REJECT_TEXT)
+    # An answer without claims is nothing to audit: its picture is not even opened.
+    address, _ = guard(Upstream(lambda _: "How lovely!"), on_reject=on_reject)
+    assert "not one spatial question" in skipped(post(address, body(unreadable, "Describe the picture.")))
+
+
+def test_a_full_queue_is_an_audit_that_could_not_be_made(guard: Start, auditor: Auditor, url: str) -> None:
+    limits = Limits(waiting=1)
+    address, _ = guard(Upstream(lambda _: BOTH), auditor=auditor, on_reject="replace", limits=limits)
+    found = post(address, body(url, "Describe the picture."))
+    assert found.headers["x-recap"] == "rejected"
+    assert "too many audits are waiting" in found.headers["x-recap-reason"]
+
+
+def test_more_claims_than_are_audited_are_said(guard: Start, url: str) -> None:
+    address, _ = guard(Upstream(lambda _: " ".join(f"The crate is on the box{i}." for i in range(70))))
+    recap = told(post(address, body(url, "Describe the picture.")))
+    assert (len(recap["claims"]), len(recap["unsure"])) == (64, 6)
+    assert "more than 64 claims" in recap["unsure"][0]["why"]
+
+
+def test_no_address_of_the_model_is_told(guard: Start, auditor: Auditor, url: str) -> None:
+    name = "http://10.1.2.3:8000/v1#secret/qwen"
+    hidden = LocalModel.load(str(checkpoint_folder("world:aligned")), called=name, dtype="float32")
+    address, _ = guard(Upstream(lambda _: BOTH), auditor=Auditor(hidden, auditor.policy, any_model=True))
+    found = post(address, body(url, "Describe the picture.")).text
+    found += CALLER.post(f"{address}/v1/audit/text", json={"image": SCENE, "text": BOTH}).text
+    assert "qwen" in found
+    assert "10.1.2.3" not in found
+
+
+def test_the_text_route(guard: Start, auditor: Auditor) -> None:
+    address, _ = guard()
+    found = CALLER.post(f"{address}/v1/audit/text", json={"image": SCENE, "text": BOTH}).json()
+    expected = json.loads(json.dumps(auditor.audit_text(SCENE, BOTH).to_json(trail=False)))
+    assert [each["verdict"] for each in found["claims"]] == [each["verdict"] for each in expected["claims"]]
+    assert [each["reason"][:20] for each in found["claims"]] == [each["reason"][:20] for each in expected["claims"]]
+    assert (found["unsure"], found["notes"], found["model"]) == ([], [], "world:aligned")
+    for given in ({"image": SCENE}, {"image": SCENE, "text": ""}, {"image": SCENE, "text": "x", "more": 1}):
+        assert CALLER.post(f"{address}/v1/audit/text", json=given).status_code == 422
+    many = {"image": SCENE, "text": " ".join(f"The crate is on the box{i}." for i in range(70))}
+    answer = CALLER.post(f"{address}/v1/audit/text", json=many)
+    assert answer.status_code == 422
+    assert "at most 64" in answer.json()["error"]
+
+
+def test_the_text_route_takes_a_picture_and_tells_the_log_and_the_counters(
+    auditor: Auditor, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from recap.server import logs
+
+    held = io.BytesIO()
+    noise = np.random.default_rng(0).integers(0, 256, (400, 400, 3), np.uint8)
+    Image.fromarray(noise).save(held, "PNG")
+    picture = base64.b64encode(held.getvalue()).decode()
+    assert len(picture) > Limits().text_bytes
+    logs.set_up(as_json=True)
+    with TestClient(create_app(Service(auditor, log_requests=True, log_questions=True))) as client:
+        noisy = client.post("/v1/audit/text", json={"image": picture, "text": TRUE})
+        assert noisy.status_code == 200
+        assert [each["verdict"] for each in noisy.json()["claims"]] == ["no-verdict"]
+        found = client.post("/v1/audit/text", json={"image": SCENE, "text": BOTH, "exists": True}).json()
+        assert [each["verdict"] for each in found["claims"] if each["kind"] == "relation"] == ["accepted", "rejected"]
+        counted = re.findall(r'recap_audits_total\{.*verdict="([\w-]+)".*\} (\d)', client.get("/metrics").text)
+        assert sorted(counted) == [("accepted", "1"), ("no-verdict", "1"), ("rejected", "1"), ("uncalibrated", "2")]
+        assert client.get("/v1/policy").json()["drift"]["seen"] == 2  # existence and what is not decided are no drift
+        assert client.post("/v1/audit/text", data={"text": TRUE}).status_code == 415
+        broken = client.post("/v1/audit/text", json={"image": "bm90aGluZw==", "text": TRUE})
+        assert (broken.status_code, "not a JPEG" in broken.json()["error"]) == (400, True)
+        schema = client.get("/v1/openapi.json").json()["paths"]["/v1/audit/text"]["post"]["requestBody"]
+        assert set(schema["content"]["application/json"]["schema"]["properties"]) == {"image", "text", "exists"}
+    lines = [json.loads(line) for line in capfd.readouterr().err.splitlines() if '"/v1/audit/text"' in line]
+    assert lines[0]["verdicts"] == ["no-verdict"]
+    assert lines[0]["questions"] == ["Is the crate on the suitcase?"]
