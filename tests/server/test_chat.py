@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recap.server.chat import yes_or_no
-from recap.server.upstream import LONGEST, data_of, event_of, events
+from recap.server.guard.chat import yes_or_no
+from recap.server.guard.upstream import LONGEST, data_of, event_of, events
 
 
 @pytest.mark.parametrize("text", [

@@ -10,8 +10,8 @@ import openai
 import pytest
 
 from recap import Auditor
-from recap.server.annotation import in_ascii
 from recap.server.app import create_app
+from recap.server.guard.annotation import in_ascii
 from recap.server.service import Service
 from recap.world.scheme import open_image
 from tests.server.callers import CALLER, QUESTION, SCENE, Start, ask, body, client, post

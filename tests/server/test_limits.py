@@ -28,9 +28,9 @@ from recap.errors import RecapError
 from recap.models.remote.client import UnreachableError
 from recap.server.app import create_app
 from recap.server.batching import Batcher
-from recap.server.budget import Budget, BusyError
-from recap.server.decoding import DecodePool, Size
-from recap.server.images import PictureOpener
+from recap.server.intake.budget import Budget, BusyError
+from recap.server.intake.decoding import DecodePool, Size
+from recap.server.intake.images import PictureOpener
 from recap.server.service import Limits, Service
 from recap.world.scheme import open_image
 from tests.server import costly
@@ -144,7 +144,7 @@ def test_a_proxys_name_is_an_origin_of_ours(auditor: Auditor) -> None:
 
 
 def test_the_largest_unfinished_body_gives_way(auditor: Auditor) -> None:
-    from recap.server.bodies import Bodies, _Body
+    from recap.server.intake.bodies import Bodies, _Body
 
     bodies = Bodies(Limits(bodies_bytes=1000, body_bytes=400))
     hostile, honest = [_Body("evil") for _ in range(3)], _Body("good")

@@ -20,7 +20,7 @@ from recap.cli.audit import run
 from recap.images import open_picture
 from recap.probes import plan_probes
 from recap.server.app import create_app
-from recap.server.decoding import DecodingProcess
+from recap.server.intake.decoding import DecodingProcess
 from recap.server.service import Service
 from recap.world.scheme import open_image
 from tests.counting import counting

@@ -18,10 +18,10 @@ import recap
 from recap.claims import NoRelationError
 from recap.errors import RecapError
 from recap.server.batching import Batcher
-from recap.server.bodies import Bodies
-from recap.server.budget import BusyError
-from recap.server.guard import Guard
-from recap.server.images import PictureOpener
+from recap.server.guard.proxy import Guard
+from recap.server.intake.bodies import Bodies
+from recap.server.intake.budget import BusyError
+from recap.server.intake.images import PictureOpener
 from recap.server.labels import add_labels
 from recap.server.logs import RequestLog, event
 from recap.server.metrics import Metrics

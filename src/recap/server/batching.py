@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from recap.audit import AuditCase, Auditor, Verdict
 from recap.errors import RecapError
 from recap.models.remote.client import UnreachableError
-from recap.server.budget import BusyError
+from recap.server.intake.budget import BusyError
 from recap.server.service import Limits
 from recap.store import Store
 

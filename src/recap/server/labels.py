@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from recap.errors import RecapError
 from recap.policy import decide
 from recap.policy.monitor import RiskState
-from recap.server.bodies import read_document
+from recap.server.intake.bodies import read_document
 from recap.server.metrics import Metrics
 from recap.server.routes import body_schema
 from recap.server.service import Service

@@ -13,8 +13,8 @@ from recap.claims import Graph
 from recap.policy import Policy
 from recap.policy.drift import Drift, DriftMonitor
 from recap.policy.monitor import RiskMonitor
-from recap.server.bodies import Bodies
-from recap.server.images import PictureOpener
+from recap.server.intake.bodies import Bodies
+from recap.server.intake.images import PictureOpener
 from recap.texts import ClaimVerdict
 
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)

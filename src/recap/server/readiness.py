@@ -8,9 +8,9 @@ import time
 import httpx
 
 from recap.server.batching import Batcher
-from recap.server.decoding import DecodePool
+from recap.server.guard.upstream import Upstream
+from recap.server.intake.decoding import DecodePool
 from recap.server.service import Service
-from recap.server.upstream import Upstream
 
 FRESH = 3.0
 """seconds for which what is known of the upstream is not asked again"""

@@ -16,8 +16,8 @@ from recap.errors import RecapError
 from recap.policy import Policy
 from recap.probes import plan_probes
 from recap.server.batching import Batcher
-from recap.server.bodies import read_document
-from recap.server.images import InputImage, PictureOpener
+from recap.server.intake.bodies import read_document
+from recap.server.intake.images import InputImage, PictureOpener
 from recap.server.logs import note
 from recap.server.metrics import Metrics
 from recap.server.readiness import Readiness

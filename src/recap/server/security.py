@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recap.server.bodies import Bodies
+from recap.server.intake.bodies import Bodies
 from recap.server.logs import note
 from recap.server.service import Service
 from recap.server.tokens import Rates, bearer_of, name_of

@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 
 from recap.audit import AuditCase
 from recap.server.batching import Batcher
-from recap.server.bodies import read_document
-from recap.server.images import InputImage, PictureOpener
+from recap.server.intake.bodies import read_document
+from recap.server.intake.images import InputImage, PictureOpener
 from recap.server.logs import note
 from recap.server.metrics import Metrics
 from recap.server.routes import ERRORS, body_schema, or_raise

@@ -16,7 +16,8 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from recap.server.annotation import (
+from recap.server.batching import Batcher
+from recap.server.guard.annotation import (
     PENDING,
     Annotation,
     audit_event,
@@ -26,16 +27,9 @@ from recap.server.annotation import (
     with_annotation,
     with_text,
 )
-from recap.server.batching import Batcher
-from recap.server.bodies import is_intricate
-from recap.server.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request
-from recap.server.guarded import AuditFailedError, GuardedAnswers
-from recap.server.images import PictureOpener
-from recap.server.logs import note
-from recap.server.metrics import Metrics
-from recap.server.schema import EXAMPLES
-from recap.server.service import Service
-from recap.server.upstream import (
+from recap.server.guard.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request
+from recap.server.guard.guarded import AuditFailedError, GuardedAnswers
+from recap.server.guard.upstream import (
     DONE,
     END,
     Upstream,
@@ -46,6 +40,12 @@ from recap.server.upstream import (
     returned_headers,
     split_events,
 )
+from recap.server.intake.bodies import is_intricate
+from recap.server.intake.images import PictureOpener
+from recap.server.logs import note
+from recap.server.metrics import Metrics
+from recap.server.schema import EXAMPLES
+from recap.server.service import Service
 
 CHAT, MODELS = "/v1/chat/completions", "/v1/models"
 STREAM = "text/event-stream"

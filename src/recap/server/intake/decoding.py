@@ -21,7 +21,7 @@ from typing import Any
 from PIL import Image
 
 from recap.errors import RecapError
-from recap.server.budget import Budget, BusyError
+from recap.server.intake.budget import Budget, BusyError
 from recap.server.service import Limits
 
 KEPT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "SYSTEMROOT", "COVERAGE_PROCESS_START")

@@ -12,10 +12,10 @@ from recap.audit import AuditCase
 from recap.claims import Claim, Graph, NoRelationError
 from recap.claims.parser import APOSTROPHES
 from recap.errors import RecapError
-from recap.server.bodies import is_intricate
-from recap.server.images import InputImage
+from recap.server.guard.upstream import DONE, data_of
+from recap.server.intake.bodies import is_intricate
+from recap.server.intake.images import InputImage
 from recap.server.service import Limits
-from recap.server.upstream import DONE, data_of
 
 HEAD = 200
 """characters of an answer in which a yes or no is looked for"""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recap.audit import Verdict
-from recap.server.upstream import DONE, UpstreamError, data_of, event_of
+from recap.server.guard.upstream import DONE, UpstreamError, data_of, event_of
 
 LONGEST_REASON = 300
 IN_ASCII = str.maketrans({"≤": "<=", "≥": ">=", "−": "-", "–": "-", "—": "-", "…": "...", "’": "'", "“": '"', "”": '"'})

@@ -9,11 +9,11 @@ from dataclasses import replace
 from recap.audit import Verdict
 from recap.claims.text import Unsure
 from recap.errors import RecapError
-from recap.server.annotation import Annotation
-from recap.server.answers import RejectRule, said, spoken
 from recap.server.batching import Batcher
-from recap.server.chat import ChatQuestion, NotAuditableError, yes_or_no
-from recap.server.images import PictureOpener
+from recap.server.guard.annotation import Annotation
+from recap.server.guard.answers import RejectRule, said, spoken
+from recap.server.guard.chat import ChatQuestion, NotAuditableError, yes_or_no
+from recap.server.intake.images import PictureOpener
 from recap.server.metrics import Metrics
 from recap.server.service import Service
 from recap.server.texts import MOST_CLAIMS, cases_of, claim_document

@@ -1,0 +1,1 @@
+"""What comes in from strangers: bodies and pictures, within budgets of memory and time."""
