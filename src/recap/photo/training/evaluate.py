@@ -49,11 +49,20 @@ def box_questions(sampler: QuestionSampler, table: ThingTable) -> tuple[Asked, l
     return join([part for _, part in parts]), families
 
 
+def family_of(families: list[str], asked: Asked) -> np.ndarray:
+    """(n, questions): what each question measures. Halves across and along the picture are told apart."""
+    found = np.tile(np.array(families, dtype=object), (len(asked.topic), 1))
+    upright = np.isin(asked.topic.cpu().numpy(), [topics().index(name) for name in ("top_half", "bottom_half")])
+    halves = found == "halves"
+    found[halves & upright], found[halves & ~upright] = "top/bottom half", "left/right half"
+    return found
+
+
 def examine_boxes(sampler: QuestionSampler, rows: Tensor, kind: Tensor, corners: Tensor) -> Examination:
     """Held-out photographs, whole."""
     table = thing_table(kind, corners, torch.ones_like(corners[..., 0]), sampler.clarity)
     asked, families = box_questions(sampler, table)
-    return Examination(rows, asked, np.tile(np.array(families), (len(rows), 1)))
+    return Examination(rows, asked, family_of(families, asked))
 
 
 def examine_statements(statements: list[PersonStatement], row_of: dict[int, int], device: torch.device) -> Examination:

@@ -32,7 +32,7 @@ from recap.photo.training.annotations import (
     read_boxes,
     read_statements,
 )
-from recap.photo.training.evaluate import box_questions
+from recap.photo.training.evaluate import box_questions, family_of
 from recap.photo.training.geometry import Teacher
 from recap.photo.training.photographs import find_photographs
 from recap.photo.training.questions import DIRECTIONS, MEASURING, QuestionSampler, thing_frequencies, thing_table
@@ -79,14 +79,15 @@ def box_asked(boxes: Boxes, ids: Sequence[int]) -> list[Asked]:
     torch.manual_seed(0)  # the teacher's say is never asked: only what a rule decides counts
     sampler = QuestionSampler(Teacher(known), known, together, frequency, torch.Generator().manual_seed(1), MEASURING)
     table = thing_table(kind, corners, torch.ones_like(corners[..., 0]), MEASURING)
-    asked, families = box_questions(sampler, table)
+    asked, columns = box_questions(sampler, table)
+    families = family_of(columns, asked)
     names, said = [*things()], topics()
     found: list[Asked] = []
     for row, image in enumerate(ids):
         for column in torch.where(asked.valid[row])[0].tolist():
             topic, a, b = (int(x[row, column]) for x in (asked.topic, asked.subject, asked.object))
             text = worded(said[topic], names[a], names[b])
-            found.append(Asked(image, text, bool(asked.yes[row, column] > 0.5), (families[column],)))
+            found.append(Asked(image, text, bool(asked.yes[row, column] > 0.5), (str(families[row, column]),)))
     return found
 
 

@@ -22,11 +22,13 @@ from recap.photo.training.lessons import Lessons
 from recap.photo.training.look import look_loss
 from recap.photo.training.plan import Plan
 from recap.photo.training.questions import Asked, ThingTable, Wording, join, thing_table
-from recap.photo.training.vocabulary import templates, vocabulary
+from recap.photo.training.vocabulary import templates, topics, vocabulary
 
 Tensor = torch.Tensor
 EVERY, WARM = 50, 10
 """steps between two notes, and steps at the start that do not count in time: compiling"""
+SIDEWAYS = ("left_of", "right_of", "left_half", "right_half")
+"""what no knowledge of things tells: whether a model sees where they are"""
 LOOKING = 10.0
 """seconds between two looks for photographs that have come"""
 
@@ -58,6 +60,7 @@ class Training:
         }
         self._optimizer()
         self._followed: list[list[Tensor]] = []
+        self._sideways = torch.tensor([topics().index(name) for name in SIDEWAYS], device=self.device)
         self.step = 0
         self.seconds = 0.0
         self.curve: list[dict[str, float]] = []
@@ -158,7 +161,10 @@ class Training:
         right = ((heard.answer[..., words[YES]] >= heard.answer[..., words[NO]]) == (asked.yes > 0.5)) & valid
         right[: plan.blind] = False
         shown = valid[plan.blind :].sum().clamp(min=1)
-        return torch.stack([loss.detach(), dense.detach(), look.detach(), gaze.detach(), right.sum() / shown])
+        sure = valid & torch.isin(asked.topic, self._sideways) & ((asked.yes == 0) | (asked.yes == 1))
+        sure[: plan.blind] = False
+        told = (loss.detach(), dense.detach(), look.detach(), gaze.detach())
+        return torch.stack([*told, right.sum() / shown, (right & sure).sum() / sure.sum().clamp(min=1)])
 
     def _rate(self, progress: float) -> float:
         warm = min(1.0, (self.step + 1) / self.plan.warmup)
@@ -224,7 +230,7 @@ class Training:
             return self.train_step(progress)
 
     def _note(self, totals: list[Tensor], progress: float) -> None:
-        names = ("loss", "dense", "look", "gaze", "accuracy")
+        names = ("loss", "dense", "look", "gaze", "accuracy", "left/right")
         told = dict(zip(names, torch.stack(totals).mean(0).tolist(), strict=True))
         self.curve.append({"step": self.step, "progress": progress, **told})
         pace = 1000 * self.seconds / max(1, self.step - WARM)
