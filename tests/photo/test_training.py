@@ -11,7 +11,7 @@ from PIL import Image
 
 from recap.models.contract import Request
 from recap.models.local import LocalModel
-from recap.photo.things import number_of, things, unknown_things
+from recap.photo.things import number_of, things
 from recap.photo.training.annotations import PersonStatement
 from recap.photo.training.augment import draw_frames, frame_boxes, show, whole
 from recap.photo.training.checkpoint import build, read_weights, write_checkpoint
@@ -54,7 +54,6 @@ def test_every_wording_is_in_the_vocabulary_and_has_a_place_in_a_layout():
 
 def test_all_eighty_things_and_what_people_call_them():
     assert len(things()) == 80
-    assert unknown_things("Sofa", "dog", "unicorn") == ["unicorn"]
 
 
 def test_answers_follow_from_the_boxes():

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from PIL.Image import Image
 
-from recap.claims import Statement
 from recap.datasets import Loaded
 from recap.errors import RecapError
 from recap.photo.bundled import checkpoint_folder, policy_file
-from recap.photo.things import things, unknown_things
 
 PICTURE = "A photograph"
 
@@ -37,15 +35,6 @@ def load_dataset(name: str) -> Loaded:
     raise RecapError(f'"{name}" is not a dataset: photo: names models')
 
 
-def notes(model: str, statement: Statement) -> list[str]:
-    """The model knows COCO's things and no others."""
-    unknown = unknown_things(statement.subject, statement.object)
-    if not unknown:
-        return []
-    named = " and ".join(f'"{each}"' for each in unknown)
-    return [f"{model} has never seen {named}, so its answer means nothing; it knows {', '.join(things())}"]
-
-
 __all__ = [
-    "PICTURE", "checkpoint_folder", "image_size", "image_stamp", "load_dataset", "notes", "open_image", "policy_file",
+    "PICTURE", "checkpoint_folder", "image_size", "image_stamp", "load_dataset", "open_image", "policy_file",
 ]  # fmt: skip

@@ -23,8 +23,3 @@ def number_of() -> dict[str, int]:
     """The class of every name, other words included."""
     found = {other: number for number, others in enumerate(things().values()) for other in others}
     return found | {name: number for number, name in enumerate(things())}
-
-
-def unknown_things(*names: str) -> list[str]:
-    """Which of these the model has never seen."""
-    return [name for name in names if " ".join(name.lower().split()) not in number_of()]
