@@ -54,6 +54,7 @@ def test_every_wording_is_in_the_vocabulary_and_has_a_place_in_a_layout():
 
 def test_all_eighty_things_and_what_people_call_them():
     assert len(things()) == 80
+    assert number_of()["sofa"] == number_of()["couch"]
 
 
 def test_answers_follow_from_the_boxes():
