@@ -59,6 +59,9 @@ OTHERS_OPTIONS = {
     "--served-model-name": "vLLM",
     "--mmproj": "llama.cpp",
     "--full": "benchmarks/cluster.py",
+    "--minutes": "recap.photo.training",
+    "--steps": "recap.photo.training",
+    "--grow": "recap.photo.training",
     "--layers": "benchmarks/domain.py",
 }
 """options in the text that belong to other programs"""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -31,6 +32,7 @@ from recap.models.pixels import MOST_PIXELS
 from recap.models.processor import load_processor
 from recap.models.prompt import Prompter
 from recap.models.scoring import Scorer
+from recap.schemes import register_parts
 
 DTYPES = ("float32", "float16", "bfloat16", FP8)
 TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
@@ -114,6 +116,7 @@ class LocalModel:
         sums_spellings(answers)
         shown = called or display_name(name)
         found = find_checkpoint(name, shown, revision)
+        register_parts(Path(found))
         try:
             with quiet_loading():
                 processor = load_processor(found, revision)
@@ -128,7 +131,7 @@ class LocalModel:
             raise RecapError(f"{shown}: cannot load the model: {why[:240]}") from None
         if compiled:
             compile_layers(model, 2)
-        folder = checkpoint_folder(name, revision)
+        folder = checkpoint_folder(name, revision)  # a hub name has its files here only now
         return cls(
             model,
             processor,
