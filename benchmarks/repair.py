@@ -19,7 +19,7 @@ from recap.evaluation.extensions import evaluate_repair, evaluate_undecided
 from recap.policy import labelled_rows
 
 HALVES = 10
-SHARES = (0.05, 0.1, 0.2, 0.3, 0.4)
+SHARES = (0.1, 0.15, 0.2, 0.3, 0.4)
 
 
 def halves(table: recap.MarginTable) -> list[np.ndarray]:

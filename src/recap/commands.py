@@ -112,7 +112,8 @@ def calibrate(
     target = None if target_scores is None else as_table(target_scores, graph)
     first_stage = FIRST_STAGE if first is None else first
     surely = CONFIDENCE_LEVEL if confidence is None else confidence
-    wrong = (repair_at_most or risk_at_most or REPAIR_RISK) if repair else None
+    asked = (each for each in (repair_at_most, risk_at_most, REPAIR_RISK) if each is not None)
+    wrong = next(asked) if repair else None
     more: dict[str, Any] = {"mode": mode, "level": level, "gate": gate, "repair": wrong, "undecided": undecided}
     if risk_at_most is not None:
         policy = certify_table(rows, risk_at_most, surely, of=of or "error", per=per, **more)
