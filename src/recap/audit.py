@@ -274,8 +274,9 @@ class Auditor:
         image = dict(verdict.row.margins.get("image") or {}) | dict.fromkeys(names, 0.0)
         row = verdict.row.model_copy(update={"margins": dict(verdict.row.margins) | {"image": image}})
         kept = tuple(each for each in verdict.probes if each.relation not in names)
-        [made] = _verdicts([(verdict.question, kept, row)], self.policy, self.graph, checked=True)
-        # What is promised is promised of evidence as it was calibrated, with every contradiction.
+        # What is promised, corrected or undecided rests on evidence as it was calibrated, with every contradiction.
+        plain = None if self.policy is None else replace(self.policy, repair=None, undecided=None)
+        [made] = _verdicts([(verdict.question, kept, row)], plain, self.graph, checked=True)
         return replace(made, model=verdict.model, notes=verdict.notes, promise=None)
 
 
