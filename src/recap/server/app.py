@@ -37,7 +37,7 @@ from recap.server.texts import add_text_audits
 def create_app(service: Service) -> FastAPI:
     """The application for one auditor."""
     others = {name: each.policy for name, each in service.auditors.items() if name != service.model}
-    metrics = Metrics(service.auditor.policy, service.auditor.graph, others)
+    metrics = Metrics(service.auditor.policy, service.auditor.graph, others, service.model)
     model, graph = str(service.auditor.model.identity), service.auditor.graph
     review = metrics.review = None if service.review is None else ReviewQueue(service.review, graph, model)
     batcher = Batcher(service.auditor, service.limits, metrics.took_turn)
