@@ -14,10 +14,12 @@ from starlette.testclient import TestClient
 import recap
 from recap.audit import Auditor
 from recap.policy.repair import Repair
+from recap.policy.undecided import Undecided
 from recap.server.app import create_app
-from recap.server.guard.annotation import Annotation
-from recap.server.service import Service
+from recap.server.service import REJECT_TEXT, Service
+from tests.server.callers import Start, body, post
 from tests.server.scenes import SCENES, questions
+from tests.server.upstream import Upstream
 from tests.simulate import ALIGNED, simulate
 
 EVERYTHING = Repair(
@@ -43,6 +45,13 @@ def served(auditor: Auditor, **rules: Any) -> TestClient:
     return TestClient(create_app(Service(Auditor(auditor.model, policy, auditor.graph))))
 
 
+def _untold() -> Undecided:
+    """Nothing that is affirmed or denied together can be told."""
+    made = recap.calibrate(simulate(ALIGNED, 100, 1), undecided=True).undecided
+    assert made is not None
+    return replace(made, answers=tuple(replace(each, at_least=0.0) for each in made.answers))
+
+
 def test_a_corrected_answer_has_the_other_one_and_its_promise(auditor: Auditor) -> None:
     with served(auditor, repair=EVERYTHING) as client:
         verdicts = client.post("/v1/audit/batch", json=AUDITS).json()["verdicts"]
@@ -62,10 +71,7 @@ def test_a_corrected_answer_has_the_other_one_and_its_promise(auditor: Auditor) 
 
 
 def test_what_cannot_be_told_has_a_word_of_its_own(auditor: Auditor) -> None:
-    made = recap.calibrate(simulate(ALIGNED, 100, 1), undecided=True).undecided
-    assert made is not None
-    untold = replace(made, answers=tuple(replace(each, at_least=0.0) for each in made.answers))
-    with served(auditor, undecided=untold) as client:
+    with served(auditor, undecided=_untold()) as client:
         verdicts = client.post("/v1/audit/batch", json=AUDITS).json()["verdicts"]
         same = [each for each in verdicts if each["verdict"] == "cannot-be-told"]
         assert same
@@ -78,12 +84,18 @@ def test_what_cannot_be_told_has_a_word_of_its_own(auditor: Auditor) -> None:
         assert 'verdict="cannot-be-told"' in client.get("/metrics").text
 
 
-def test_the_guard_passes_both_on(auditor: Auditor) -> None:
+@pytest.mark.parametrize("on_reject", ["annotate", "replace"])
+def test_the_guard_passes_both_on(guard: Start, auditor: Auditor, url: str, on_reject: str) -> None:
     assert auditor.policy is not None
-    policy = replace(auditor.policy, repair=EVERYTHING)
-    verdict = Auditor(auditor.model, policy, auditor.graph).audit(SCENES[0], questions(SCENES[0])[0])
-    told = Annotation.of(verdict)
-    assert (told.verdict, told.accepted, told.document["correction"]) == ("corrected", False, verdict.correction)
-    assert told.headers["x-recap"] == "corrected"
-    plain = Annotation.of(auditor.audit(SCENES[0], questions(SCENES[0])[0]))
-    assert "correction" not in plain.document
+    corrects = Auditor(auditor.model, replace(auditor.policy, repair=EVERYTHING), auditor.graph)
+    address, _ = guard(Upstream(lambda _: "Yes."), on_reject=on_reject, auditor=corrects)
+    answer = post(address, body(url))
+    told = answer.json()["recap"]
+    assert (answer.headers["x-recap"], told["accepted"], told["correction"]) == ("corrected", False, "no")
+    honest = Auditor(auditor.model, replace(auditor.policy, undecided=_untold()), auditor.graph)
+    address, _ = guard(Upstream(lambda _: "Yes."), on_reject=on_reject, auditor=honest)
+    answer = post(address, body(url))
+    assert (answer.headers["x-recap"], answer.json()["recap"]["accepted"]) == ("cannot-be-told", False)
+    assert "correction" not in answer.json()["recap"]
+    said = answer.json()["choices"][0]["message"]["content"]
+    assert said == ("Yes." if on_reject == "annotate" else REJECT_TEXT)
