@@ -18,7 +18,7 @@ from recap.models import LikelihoodModel
 from recap.models.contract import crop_note
 from recap.models.domain import Domain, PictureCheck
 from recap.models.load import bundled_domain, default_policy, load_model
-from recap.policy import Decision, Policy, Standing, Witness, check_policy, decide, load_policy
+from recap.policy import Decision, Policy, Standing, Witness, asks_for_things, check_policy, decide, load_policy
 from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
 from recap.probing import Item, plan_job, rows_of, run_job
@@ -251,13 +251,18 @@ class Auditor:
 
     def read_text(self, text: str, *, exists: bool | None = None) -> TextReading:
         """The claims of a text, ready to be audited."""
-        calibrated = self.policy is not None and self.policy.existence is not None
-        return TextReading.of(text, self.graph, exists=calibrated if exists is None else exists)
+        return TextReading.of(text, self.graph, exists=exists, ask=exists is True or self.asks_for_things)
+
+    @property
+    def asks_for_things(self) -> bool:
+        """Whether the policy can use the question whether a thing is there."""
+        return self.policy is not None and asks_for_things(self.policy)
 
     def judge_text(self, reading: TextReading, verdicts: Sequence[Verdict]) -> TextVerdict:
         """What follows for a text from the verdicts on its checks."""
         told = [self._without_nonsense(each, verdict) for each, verdict in zip(reading.checks, verdicts, strict=True)]
-        return reading.judged(told, None if self.policy is None else self.policy.existence)
+        frozen = self.policy
+        return reading.judged(told, *((None, None) if frozen is None else (frozen.existence, frozen.presupposition)))
 
     def _without_nonsense(self, check: Check, verdict: Verdict) -> Verdict:
         """The verdict where contradictions that cannot be ("Does the bird contain the tree?") count as neutral."""

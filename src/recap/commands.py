@@ -71,6 +71,7 @@ def calibrate(
     mode: str | None = None,
     first: float | None = None,
     target_scores: MarginTable | File | None = None,
+    presuppositions: MarginTable | File | None = None,
     level: float = 0.95,
     graph: Graph | File | None = None,
     any_model: bool = False,
@@ -82,11 +83,12 @@ def calibrate(
     `of="hallucination"` false assertions; `per="family"` keeps that for each relation family. Where the rows cannot
     show it, an error says what they can. `gate="utility"` chooses the mode by the accuracy of what is accepted, where
     the paper's gate asks whether confidence may be a veto. With `target_scores` the threshold is ranked on those rows,
-    whose labels are not looked at.
+    whose labels are not looked at. What texts suppose is calibrated on the existence rows and the claims about absent
+    things of `table`, or on those of `presuppositions`, which then calibrate nothing else.
     """
     if first is not None and mode != "staged":
         raise RecapError("--first belongs to --mode staged")
-    given = (each for each in (table, target_scores) if not isinstance(each, MarginTable))
+    given = (each for each in (table, target_scores, presuppositions) if not isinstance(each, MarginTable))
     refuse_overwriting(out, *given)
     if risk_at_most is None and (confidence, of, per) != (None, None, None):
         raise RecapError("--confidence, --of and --per belong to --risk-at-most")
@@ -97,12 +99,14 @@ def calibrate(
     rows = as_table(table, graph)
     target = None if target_scores is None else as_table(target_scores, graph)
     first_stage = FIRST_STAGE if first is None else first
+    supposed = None if presuppositions is None else as_table(presuppositions, graph)
+    shared: dict[str, Any] = {"mode": mode, "level": level, "gate": gate, "presuppositions": supposed}
     if risk_at_most is not None:
         surely = CONFIDENCE_LEVEL if confidence is None else confidence
-        policy = certify_table(rows, risk_at_most, surely, of=of or "error", per=per, mode=mode, level=level, gate=gate)
+        policy = certify_table(rows, risk_at_most, surely, of=of or "error", per=per, **shared)
     else:
         share = COVERAGE if coverage is None else coverage
-        policy = calibrate_table(rows, share, mode=mode, level=level, first_stage=first_stage, gate=gate)
+        policy = calibrate_table(rows, share, first_stage=first_stage, **shared)
     if target is not None:
         policy = rank_on(policy, target, any_model=any_model)
     if out is not None:

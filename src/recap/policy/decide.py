@@ -28,6 +28,7 @@ from recap.policy.policy import (
     stages,
     with_reference,
 )
+from recap.policy.presupposition import calibrate_presupposition
 from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
 from recap.policy.scores import Scores
 from recap.risks import risk_named
@@ -81,10 +82,12 @@ def calibrate_table(
     level: float = 0.95,
     first_stage: float = FIRST_STAGE,
     gate: str = "paper",
+    presuppositions: MarginTable | None = None,
 ) -> Policy:
     """A policy from the labelled rows of a table; unlabelled rows are left out.
 
-    Rows that state that something exists calibrate `Policy.existence`, and nothing else.
+    Rows that state that something exists, here or in a table of `presuppositions`, calibrate what texts suppose, and
+    nothing else.
     """
     check_mode(mode)
     rows = labelled_rows(table)
@@ -98,7 +101,8 @@ def calibrate_table(
     if mode is not None and mode not in MODES:
         fitted, scores = fitted_on(rows, mode, rows.labelled), cross_fitted(scores, rows, mode)
     policy = calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
-    return replace(policy, fitted=fitted, utility=utility, existence=calibrate_existence(table))
+    known = table if presuppositions is None else presuppositions
+    return with_presuppositions(replace(policy, fitted=fitted, utility=utility), known)
 
 
 def certify_table(
@@ -111,6 +115,7 @@ def certify_table(
     mode: str | None = None,
     level: float = 0.95,
     gate: str = "paper",
+    presuppositions: MarginTable | None = None,
 ) -> Policy:
     """A policy that keeps the risk, from the labelled rows of a table; existence is calibrated as without a promise."""
     check_mode(mode)
@@ -126,7 +131,15 @@ def certify_table(
         fitted, scores = fitted_on_tuning(scores, rows, mode, tuning_rows(scores, mode))
     graph, model = table.graph.hash, table.model
     policy = certify(scores, risk_at_most, confidence, of=of, per=per, graph=graph, model=model, mode=mode, level=level)
-    return replace(policy, fitted=fitted, utility=utility, existence=calibrate_existence(table))
+    known = table if presuppositions is None else presuppositions
+    return with_presuppositions(replace(policy, fitted=fitted, utility=utility), known)
+
+
+def with_presuppositions(policy: Policy, table: MarginTable) -> Policy:
+    """The policy with what a table shows of things that are not there; what it says of answers stays as it is."""
+    check_policy(policy, table.graph, table.model, table.source)
+    known = {"existence": calibrate_existence(table), "presupposition": calibrate_presupposition(table)}
+    return replace(policy, **known)
 
 
 def _by_utility(gate: str, mode: str | None) -> bool:

@@ -51,6 +51,14 @@ class Existence:
         """Whether the question is of use: a model that was never asked such a question answers it by chance."""
         return self.lost <= MOST_LOST
 
+    @property
+    def statement(self) -> str:
+        """In words, with its price."""
+        return (
+            f"a thing is there from margin {self.there:.2f} on, which {self.level:.0%} of absent things reach and "
+            f"{1 - self.lost:.0%} of those that are there; it is not below {self.absent:.2f}"
+        )
+
     def accepts(self, margin: float, answer: str) -> bool:
         """Whether "it is there" (yes) or "it is not there" (no) is accepted."""
         return margin >= self.there if answer == "yes" else margin < self.absent

@@ -22,6 +22,7 @@ VERSION = 2
 READABLE = (1, 2)
 """version 1 has no guarantee"""
 CONCLUSIONS = {"gate": ("eligible", "verdict"), "ranked_on": ("verdict",), "utility": ("verdict",)}
+CONCLUSIONS |= {"presupposition": ("statement",)}
 """what a person finds first in a part; it follows from the rest, and is not read again"""
 
 _POLICY = TypeAdapter(Policy)
@@ -40,7 +41,7 @@ def policy_json(policy: Policy) -> str:
         part = getattr(policy, name)
         if part is not None:
             document[name] = {each: getattr(part, each) for each in conclusions} | document[name]
-    for name in ("ranked_on", "fitted", "utility", "existence"):
+    for name in ("ranked_on", "fitted", "utility", "existence", "presupposition"):
         if getattr(policy, name) is None:
             del document[name]
     if policy.cdfs.sample is None:
