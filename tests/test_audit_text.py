@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -184,22 +185,22 @@ def test_what_keeps_most_true_claims_decides_what_is_there(existence, direct, ch
     assert rule is not None
     assert rule.score == max(rule.kept, key=lambda name: rule.kept[name]) == chosen
     new = supposing(rng, 4000, existence, direct)
-    assert passing(rule, new, "no") < 0.05
+    assert passing(rule, new, "no") < 0.06
     assert passing(rule, new, "yes") == pytest.approx(rule.kept[rule.score], abs=0.06)
 
 
-def test_few_absent_things_pass_in_nine_of_ten_calibrations():
-    rng, new = np.random.default_rng(4), supposing(np.random.default_rng(5), 4000, 0, 3)
-    rules = [calibrate_presupposition(supposing(rng, 150, 0, 3)) for _ in range(100)]
-    missed = sum(rule is not None and passing(rule, new, "no") > 0.05 for rule in rules)
-    assert missed <= 16  # 10 are allowed on average; more than 16 of 100 have a chance of 2 %
-    assert all(rule is not None for rule in rules)
+def test_few_absent_things_pass_on_average_over_calibrations():
+    rng = np.random.default_rng(4)
+    rules = [calibrate_presupposition(supposing(rng, 100, 0, 3)) for _ in range(60)]
+    passed = [math.erfc(rule.threshold / math.sqrt(2)) / 2 for rule in rules if rule is not None]
+    assert len(passed) == 60  # each by the direct margin, which is standard normal where something is absent
+    assert np.mean(passed) < 0.055  # 5 %, and the standard error of sixty calibrations is 0.3 points
 
 
 def test_too_few_claims_about_absent_things_calibrate_nothing():
     rng = np.random.default_rng(6)
-    with pytest.warns(RecapWarning, match="30 pictures with a claim about something absent and 30 true claims"):
-        assert calibrate_presupposition(supposing(rng, 30, 0, 4)) is None
+    with pytest.warns(RecapWarning, match="15 pictures with a claim about something absent and 15 true claims"):
+        assert calibrate_presupposition(supposing(rng, 15, 0, 4)) is None
     with pytest.warns(RecapWarning, match="cannot be told from this model"):
         assert calibrate_presupposition(supposing(rng, 400, -1, -1)) is None
     rule = calibrate_presupposition(supposing(rng, 100, 6, 4, asked=False))
@@ -226,7 +227,7 @@ def test_presuppositions_of_another_table_change_nothing_else(tmp_path):
 
 def rule_of(score: str, threshold: float) -> Presupposition:
     return Presupposition(
-        score=score, threshold=threshold, level=0.05, confidence=0.9, absent_units=100, true_claims=100,
+        score=score, threshold=threshold, level=0.05, absent_units=100, true_claims=100,
         kept={score: 1.0},
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from recap.claims import Claim, Graph, Statement
-from recap.claims.text import Extraction, TextClaim, Unsure, extract
+from recap.claims.text import Extraction, TextClaim, Unsure
 from recap.policy.existence import Existence
 from recap.policy.presupposition import IN_WORDS, Presupposition
 from recap.probes import existence_question, question
@@ -152,9 +152,7 @@ class TextReading:
     """whether presuppositions are to be looked at; None: as far as a policy is calibrated for them"""
 
     @classmethod
-    def of(cls, text: str, graph: Graph, *, exists: bool | None = True, ask: bool = True) -> TextReading:
-        """`ask` is whether questions for the things are asked with the rest."""
-        found = extract(text, graph, exists=ask and exists is not False)
+    def of(cls, found: Extraction, graph: Graph, *, exists: bool | None = True) -> TextReading:
         return cls(found, tuple(Check.of(said, graph) for said in found.claims), exists)
 
     def judged(

@@ -21,8 +21,12 @@ KIND = "recap-policy"
 VERSION = 2
 READABLE = (1, 2)
 """version 1 has no guarantee"""
-CONCLUSIONS = {"gate": ("eligible", "verdict"), "ranked_on": ("verdict",), "utility": ("verdict",)}
-CONCLUSIONS |= {"presupposition": ("statement",)}
+CONCLUSIONS = {
+    "gate": ("eligible", "verdict"),
+    "ranked_on": ("verdict",),
+    "utility": ("verdict",),
+    "presupposition": ("statement",),
+}
 """what a person finds first in a part; it follows from the rest, and is not read again"""
 
 _POLICY = TypeAdapter(Policy)

@@ -20,12 +20,11 @@ from pydantic import Field, FiniteFloat, PositiveInt
 
 from recap.arrays import Floats
 from recap.errors import RecapError, RecapWarning, quoted
-from recap.policy.existence import LEVEL, RELATION
+from recap.policy.existence import LEVEL, RELATION, fewest, reached_by_few
 from recap.table import MarginTable, Row
 
 Score = Literal["existence", "direct", "weakest"]
 Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
-CONFIDENCE = 0.9
 FEWEST_TRUE = 20
 """true claims, on which the scores are compared"""
 
@@ -49,8 +48,7 @@ class Presupposition:
     score: Score
     threshold: FiniteFloat
     level: Annotated[FiniteFloat, Field(gt=0, lt=1)]
-    """with `confidence`, at most this share of new claims about absent things reach the threshold"""
-    confidence: Annotated[FiniteFloat, Field(gt=0, lt=1)]
+    """a new claim about something absent reaches the threshold with at most this probability"""
     absent_units: PositiveInt
     """pictures with such claims; one claim of each counts"""
     true_claims: PositiveInt
@@ -68,10 +66,8 @@ class Presupposition:
     @property
     def statement(self) -> str:
         """In words, with its price."""
-        return (
-            f"{IN_WORDS[self.score]} ≥ {self.threshold:.2f}: with {self.confidence:.0%} confidence at most "
-            f"{self.level:.0%} of claims about absent things pass; {self.kept[self.score]:.0%} of the true ones do"
-        )
+        few = f"at most {self.level:.0%} of claims about absent things pass"
+        return f"{IN_WORDS[self.score]} ≥ {self.threshold:.2f}: {few}, and {self.kept[self.score]:.0%} of the true ones"
 
 
 @dataclass(frozen=True)
@@ -88,9 +84,7 @@ class _Claims:
         return None if None in found else [each for each in found if each is not None]
 
 
-def calibrate_presupposition(
-    table: MarginTable, level: float = LEVEL, confidence: float = CONFIDENCE
-) -> Presupposition | None:
+def calibrate_presupposition(table: MarginTable, level: float = LEVEL) -> Presupposition | None:
     """From a table's claims about things that its own existence rows call absent; None where it has too few."""
     claims = _claims(table)
     if not claims.absent:
@@ -99,9 +93,8 @@ def calibrate_presupposition(
     complete = len(asked) >= FEWEST_TRUE and all(claims.things(row) is not None for row in claims.absent)
     names: list[Score] = list(SCORES) if complete else ["direct"]
     true = asked if complete else claims.true
-    error = (1 - confidence) / len(names)  # whichever score is chosen, its threshold holds
     units = {row.unit for row in claims.absent}
-    least = math.ceil(math.log(error) / math.log(1 - level))
+    least = fewest(level)
     if len(units) < least or len(true) < FEWEST_TRUE:
         has = f"{len(units)} pictures with a claim about something absent and {len(true)} true claims"
         needed = f"{least} and {FEWEST_TRUE} are needed"
@@ -110,7 +103,7 @@ def calibrate_presupposition(
     chosen = [_one_of(rows) for rows in _by_unit(claims.absent)]
     found: dict[Score, tuple[float, float]] = {}
     for name in names:
-        threshold = _reached_by_few(_values(claims, chosen, name), level, error)
+        threshold = reached_by_few(_values(claims, chosen, name), level, "claims about absent things")
         found[name] = threshold, float((_values(claims, true, name) >= threshold).mean())
     best = max(found, key=lambda name: found[name][1])
     if found[best][1] <= level:
@@ -118,7 +111,7 @@ def calibrate_presupposition(
         warnings.warn(f"what texts suppose cannot be told from this model: {told}", RecapWarning, stacklevel=2)
         return None
     return Presupposition(
-        score=best, threshold=found[best][0], level=level, confidence=confidence, absent_units=len(units),
+        score=best, threshold=found[best][0], level=level, absent_units=len(units),
         true_claims=len(true), kept={name: kept for name, (_, kept) in found.items()},
     )  # fmt: skip
 
@@ -161,23 +154,3 @@ def _by_unit(rows: Iterable[Row]) -> list[list[Row]]:
 def _one_of(rows: Sequence[Row]) -> Row:
     """One claim of a picture, by lot, but the same one every time: pictures are independent, their claims are not."""
     return min(rows, key=lambda row: hashlib.sha256(row.id.encode()).digest())
-
-
-def _reached_by_few(values: Floats, level: float, error: float) -> float:
-    """The smallest threshold that more than a share `level` of new values reaches with probability at most `error`.
-
-    The share that lies above the k-th of n values is Beta(n − k + 1, k), whatever their distribution (Wilks 1941):
-    it exceeds `level` with the probability that of n draws at most n − k are among that share.
-    """
-    n = len(values)
-    above, total = -1, 0.0
-    for reached in range(n):
-        total += math.exp(_log_binomial(n, reached) + reached * math.log(level) + (n - reached) * math.log1p(-level))
-        if total > error:
-            break
-        above = reached
-    return float(np.nextafter(np.sort(values)[n - above - 1], np.inf))
-
-
-def _log_binomial(n: int, k: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
