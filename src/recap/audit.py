@@ -12,13 +12,14 @@ from PIL import Image
 
 from recap.claims import Claim, Graph, Statement, default_graph, load_graph
 from recap.claims.plausible import impossible
-from recap.errors import RecapError
+from recap.claims.text import CLAIM_SOURCES, extract, listed_claims
+from recap.errors import RecapError, one_of
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
-from recap.models.contract import crop_note
+from recap.models.contract import Writer, crop_note
 from recap.models.domain import Domain, PictureCheck
 from recap.models.load import bundled_domain, default_policy, load_model
-from recap.policy import Decision, Policy, Standing, Witness, check_policy, decide, load_policy
+from recap.policy import Decision, Policy, Standing, Witness, asks_for_things, check_policy, decide, load_policy
 from recap.policy.decide import verdict_word
 from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
@@ -245,26 +246,50 @@ class Auditor:
         notes = (*verdict.notes, *domain.notes(name, statement, strangeness))
         return replace(_without_verdict(told, why, self.graph), notes=notes)
 
-    def audit_text(self, image: Picture, text: str, *, exists: bool | None = None) -> TextVerdict:
+    def audit_text(
+        self, image: Picture, text: str, *, exists: bool | None = None, claims: str = "rules"
+    ) -> TextVerdict:
         """Every spatial claim of a caption or answer, audited as it is said, all in the picture's one forward.
 
         `exists` also asks whether the things are there: a relation about a thing that is not is rejected for that.
-        Left open, it is asked where the policy was calibrated on it.
+        Left open, that is done where the policy was calibrated on it. `claims` is who finds the claims: rules, a served
+        model, or both.
         """
-        reading = self.read_text(text, exists=exists)
+        reading = self.read_text(text, exists=exists, claims=claims)
         name = str(image) if isinstance(image, str | Path) else None
         cases = [AuditCase(image, each.question, each.claim, each.said.answer, name) for each in reading.checks]
         return self.judge_text(reading, self.audit_many(cases) if cases else [])
 
-    def read_text(self, text: str, *, exists: bool | None = None) -> TextReading:
+    def read_text(self, text: str, *, exists: bool | None = None, claims: str = "rules") -> TextReading:
         """The claims of a text, ready to be audited."""
-        calibrated = self.policy is not None and self.policy.existence is not None
-        return TextReading.of(text, self.graph, exists=calibrated if exists is None else exists)
+        one_of(claims, CLAIM_SOURCES, "a way to find claims")
+        ask = exists is True or (exists is None and self.asks_for_things)
+        if claims == "rules":
+            found = extract(text, self.graph, exists=ask)
+        else:
+            found = listed_claims(text, self.graph, self.writer.complete, source=claims, exists=ask)
+        return TextReading.of(found, self.graph, exists=exists)
+
+    @property
+    def writer(self) -> Writer:
+        """The model as one that writes; an error if it only answers yes or no."""
+        if not isinstance(self.model, Writer):
+            raise RecapError(
+                f"{self.model.identity.name} cannot list claims: only served models write (--model "
+                "http://host:port/v1); without --claims the rules find them"
+            )
+        return self.model
+
+    @property
+    def asks_for_things(self) -> bool:
+        """Whether the policy can use the question whether a thing is there."""
+        return self.policy is not None and asks_for_things(self.policy)
 
     def judge_text(self, reading: TextReading, verdicts: Sequence[Verdict]) -> TextVerdict:
         """What follows for a text from the verdicts on its checks."""
         told = [self._without_nonsense(each, verdict) for each, verdict in zip(reading.checks, verdicts, strict=True)]
-        return reading.judged(told, None if self.policy is None else self.policy.existence)
+        frozen = self.policy
+        return reading.judged(told, *((None, None) if frozen is None else (frozen.existence, frozen.presupposition)))
 
     def _without_nonsense(self, check: Check, verdict: Verdict) -> Verdict:
         """The verdict where contradictions that cannot be ("Does the bird contain the tree?") count as neutral."""

@@ -17,7 +17,7 @@ FUNCTIONS = {
     "audit": ("recap.audit:Auditor.load", "recap.audit:Auditor.audit", "recap.audit:Auditor.audit_text"),
     "bench": ("recap.bench.run:bench", "recap.bench.pictures:bench_pictures"),
     "calibrate": ("recap:calibrate",),
-    "captions": ("recap.audit:Auditor.load", "recap.world.captions:caption_study"),
+    "captions": ("recap.audit:Auditor.load", "recap.world.caption_study:caption_study"),
     "data fetch": ("recap.datasets.fetch:fetch_dataset",),
     "data stats": ("recap.datasets:load_dataset", "recap.datasets:dataset_stats"),
     "decide": ("recap:decide",),

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from recap.errors import RecapError, one_of
 
@@ -178,4 +178,13 @@ class LikelihoodModel(Protocol):
 
     def margins(self, requests: Sequence[Request], prepared: Any = None) -> list[list[float]]:
         """log p(yes) − log p(no) of every question of every request, over whole continuations."""
+        ...
+
+
+@runtime_checkable
+class Writer(Protocol):
+    """A model that can also write, as those that are served do."""
+
+    def complete(self, text: str) -> str:
+        """What it writes in answer to a message without a picture."""
         ...

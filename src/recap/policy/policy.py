@@ -16,6 +16,7 @@ from recap.errors import RecapError
 from recap.policy.existence import Existence
 from recap.policy.gate import Gate, confidence_gate
 from recap.policy.guarantee import NOTHING_PROMISED, Guarantee
+from recap.policy.presupposition import Presupposition
 from recap.policy.repair import Repair
 from recap.policy.scores import RELATION_RISK, Scores
 from recap.policy.undecided import Undecided, with_regimes
@@ -155,6 +156,8 @@ class Policy:
     """the comparison that chose the mode, where the utility gate did"""
     existence: Existence | None = None
     """whether things are there at all, for claims in texts; None if calibration held no such rows"""
+    presupposition: Presupposition | None = None
+    """whether the things of a relation are there, for texts; None if calibration held no claims about absent things"""
     repair: Repair | None = None
     """which answers are corrected; None where none is"""
     undecided: Undecided | None = None
@@ -306,6 +309,11 @@ def _one_of_each(risk: Floats, units: NDArray[np.intp]) -> Floats:
     own = np.split(risk[order], np.flatnonzero(np.diff(units[order])) + 1)
     lots = (int.from_bytes(hashlib.sha256(each.tobytes()).digest()[:8]) for each in own)
     return np.array([each[lot % len(each)] for each, lot in zip(own, lots, strict=True)])
+
+
+def asks_for_things(policy: Policy) -> bool:
+    """Whether the policy can use the question whether a thing is there."""
+    return policy.existence is not None or (policy.presupposition is not None and policy.presupposition.asks)
 
 
 def needs_relation(mode: str | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Request
@@ -106,7 +107,8 @@ def add_text_audits(
     )
     async def audit_text(request: Request) -> TextResponse:
         given = await read_document(request, TextRequest)
-        reading = await asyncio.to_thread(service.auditor.read_text, given.text, exists=given.exists)
+        read = partial(service.auditor.read_text, exists=given.exists, claims=service.claims)
+        reading = await asyncio.to_thread(read, given.text)
         if len(reading.checks) > MOST_CLAIMS:
             raise HTTPException(422, f"text: it makes {len(reading.checks)} claims; at most {MOST_CLAIMS} are audited")
         async with pictures.opened([given.image], request.state.client) as opened:

@@ -83,6 +83,9 @@ class LlamaCpp(Backend):
                 return reply
         raise self.client.refusal("the answers' tokens are not among those that the server gives")
 
+    def chat(self, text: str) -> dict[str, Any]:
+        return super().chat(text) | ({"chat_template_kwargs": self._switches} if self._switches else {})
+
     def _read(self, query: Query, probs: int, answer: Any) -> Reply | None:
         """None where an answer's token is less likely than those that came, and more of them can be asked for."""
         completion = _Completion.model_validate(answer)

@@ -38,6 +38,8 @@ PER_MEGAPIXEL = 8
 """what a picture's pixels count beside its questions: batches of large pictures are smaller"""
 IDLE = 30.0
 """after so many quiet seconds the handshake is repeated: the server may have been exchanged"""
+MOST_WRITTEN = 1024
+"""tokens of a completion"""
 FORGETFUL = 8
 """pictures in a row that the server no longer knew by name: from then on they are always sent"""
 
@@ -154,6 +156,10 @@ class RemoteModel:
             return []
         images = prepared if prepared is not None else self.prepare(requests)
         return _run(self._portal, self._batch(requests, images))
+
+    def complete(self, text: str) -> str:
+        """What the model writes in answer to a message without a picture."""
+        return _run(self._portal, self._backend.complete(plain_text(text), MOST_WRITTEN))
 
     async def _batch(self, requests: Sequence[Request], images: Sequence[EncodedImage | None]) -> list[list[float]]:
         if time.monotonic() - self._client.last_reply > IDLE:

@@ -138,6 +138,9 @@ class Vllm(Backend):
         }
         return await self.client.call(CHAT, lambda answer: _read(answer, query), body)
 
+    def chat(self, text: str) -> dict[str, Any]:
+        return self._messages(Query(text)) | {"add_special_tokens": self._special}
+
     def _messages(self, query: Query) -> dict[str, Any]:
         """The picture first: all questions about it begin alike, and the prefix cache knows them."""
         content: list[dict[str, Any]] = []

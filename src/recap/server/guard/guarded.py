@@ -82,7 +82,7 @@ class GuardedAnswers:
     def _reading(self, text: str, question: ChatQuestion, answer: str | None) -> TextReading:
         """The claims of the sentences, without the one that only repeats the question."""
         try:
-            reading = self.service.auditor.read_text(text)
+            reading = self.service.auditor.read_text(text, claims=self.service.claims)
         except RecapError as error:
             raise NotAuditableError(str(error)) from None
         except Exception:  # an answer may be anything; whether it is to be audited is not known then
