@@ -19,7 +19,7 @@ from recap.evaluation.extensions import evaluate_repair, evaluate_undecided
 from recap.policy import labelled_rows
 
 HALVES = 10
-SHARES = (0.05, 0.1, 0.2, 0.3, 0.4)
+SHARES = (0.1, 0.15, 0.2, 0.3, 0.4)
 
 
 def halves(table: recap.MarginTable) -> list[np.ndarray]:
@@ -62,7 +62,7 @@ def main() -> None:
             print(f"{path.stem}: repair, {evaluate_repair(table, sides, share, 0.9).verdict}", flush=True)
         print(f"{path.stem}: {evaluate_undecided(table, sides).verdict}", flush=True)
         if place < len(options.absent):
-            policy = recap.calibrate(table, undecided=True)
+            policy = recap.calibrate(table, gate="paper", undecided=True)
             print(f"{path.stem}: absent things, {absent(options.absent[place], policy, options.claims)}", flush=True)
 
 

@@ -67,7 +67,7 @@ def promised(auditor: recap.Auditor, some: list[list[Item]]) -> recap.Policy:
         verdict.row.model_copy(update={"id": item.id, "label": item.label, "unit": item.unit})
         for item, verdict in zip(items, verdicts, strict=True)
     ]
-    return recap.calibrate(recap.MarginTable(tuple(rows), auditor.graph), risk_at_most=RISK)
+    return recap.calibrate(recap.MarginTable(tuple(rows), auditor.graph), risk_at_most=RISK, gate="paper")
 
 
 def asked(item: Item) -> str:

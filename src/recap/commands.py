@@ -68,7 +68,7 @@ def calibrate(
     confidence: float | None = None,
     of: Event | None = None,
     per: str | None = None,
-    gate: str = "paper",
+    gate: str | None = None,
     mode: str | None = None,
     first: float | None = None,
     target_scores: MarginTable | File | None = None,
@@ -85,10 +85,11 @@ def calibrate(
     It accepts a share `coverage` of them, 0.8 unless told otherwise. With `risk_at_most` it accepts as many as it can
     while at most that share of the accepted are bad, with this `confidence` (0.9): wrong answers, or with
     `of="hallucination"` false assertions; `per="family"` keeps that for each relation family. Where the rows cannot
-    show it, an error says what they can. `gate="utility"` chooses the mode by the accuracy of what is accepted, where
-    the paper's gate asks whether confidence may be a veto. With `target_scores` the threshold is ranked on those rows,
-    whose labels are not looked at. What texts suppose is calibrated on the existence rows and the claims about absent
-    things of `table`, or on those of `presuppositions`, which then calibrate nothing else.
+    show it, an error says what they can. The mode is chosen by the accuracy of what is accepted (`gate="utility"`, with
+    20 units or more), or as in the paper, by whether confidence may be a veto (`gate="paper"`). With `target_scores`
+    the threshold is ranked on those rows, whose labels are not looked at. What texts suppose is calibrated on the
+    existence rows and the claims about absent things of `table`, or on those of `presuppositions`, which then calibrate
+    nothing else.
 
     With `repair` the opposite answer is offered where enough speaks for it: at most a share `repair_at_most` of such
     corrections is wrong (`risk_at_most` where that is given, else 0.1), with this `confidence`. With `undecided` an
@@ -115,7 +116,8 @@ def calibrate(
     first_stage = FIRST_STAGE if first is None else first
     supposed = None if presuppositions is None else as_table(presuppositions, graph)
     surely = CONFIDENCE_LEVEL if confidence is None else confidence
-    wrong = (repair_at_most or risk_at_most or REPAIR_RISK) if repair else None
+    asked = (each for each in (repair_at_most, risk_at_most, REPAIR_RISK) if each is not None)
+    wrong = next(asked) if repair else None
     more: dict[str, Any] = {"mode": mode, "level": level, "gate": gate, "repair": wrong, "undecided": undecided}
     more["presuppositions"] = supposed
     if risk_at_most is not None:

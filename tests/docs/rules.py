@@ -46,6 +46,7 @@ ONLY_PARSED = (
     (r"^recap reproduce\b(?!.* --list\b)", "takes minutes; tests/cli/test_reproduce.py and make test-slow run it"),
     (r"^recap bench\b.* --arch (?!tiny)", "needs a GPU"),
     (r"^recap bench\b.* --compiled\b", "needs a GPU and a minute of compiling"),
+    (r"^recap calibrate\b.* --repair\b", "few units can promise no correction; tests/cli/test_repair.py runs it"),
     (r"--compile\b", "needs a GPU and a minute of compiling"),
 )
 """commands whose options are checked against the real command line, and which are not run: pattern, reason"""

@@ -35,8 +35,13 @@ def run(
         str | None, opt.option("GROUP", "family: keep the risk in every relation family.", "all answers together")
     ] = None,
     gate: Annotated[
-        str, opt.option("GATE", "Who chooses the mode: paper (may confidence veto?) or utility (what accepts best?).")
-    ] = "paper",
+        str | None,
+        opt.option(
+            "GATE",
+            "Who chooses the mode: utility (what accepts best?) or paper (may confidence veto?).",
+            "utility; paper below 20 units",
+        ),
+    ] = None,
     mode: Annotated[
         str | None,
         opt.option("MODE", "recap-img, recap-selector, staged, confidence, or any risk by name.", "the gate decides"),
@@ -79,8 +84,10 @@ def run(
 ) -> None:
     """Calibrate a policy on the labelled rows of TABLE and freeze it in a file.
 
-    The gate keeps confidence as a veto (recap-selector) only if labels show that it deserves it; otherwise relation
-    evidence decides alone (recap-img). Rows outside the graph calibrate the confidence fallback.
+    Labels choose the mode: what accepts the most right answers, of confidence, relation evidence, both together and
+    the fitted risks. With --gate paper, and with fewer than 20 units, confidence stays as a veto (recap-selector) only
+    if labels show that it deserves it; otherwise relation evidence decides alone (recap-img). Rows outside the graph
+    calibrate the confidence fallback.
 
     On other pictures a calibrated threshold accepts more or less than its share. With --target-scores the labels of
     TABLE still choose the mode, and the threshold is ranked on the other table's rows, without labels.

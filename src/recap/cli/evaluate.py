@@ -11,7 +11,6 @@ import typer
 import recap
 from recap.cli import options as opt
 from recap.cli.console import notice, print_json, split_names
-from recap.errors import RecapError
 
 if TYPE_CHECKING:
     from rich.table import Table as Grid
@@ -62,15 +61,12 @@ def run(
     Example: recap evaluate table.jsonl --splits 20 --json
     """
     options = opt.pick(locals(), "splits coverage level")
-    if repair_at_most is not None and not repair:
-        raise RecapError("--repair-at-most belongs to --repair")
     rows = recap.read_table(table, graph)
     if family is not None:
         rows = rows.of_family(family)
     names = split_names(risk, context.args)
-    if repair_at_most is not None:
-        options["repair_at_most"] = repair_at_most
-    result = recap.evaluate(rows, risks=names, **options, repair=repair, undecided=undecided)
+    more = opt.pick(locals(), "repair repair_at_most undecided")
+    result = recap.evaluate(rows, risks=names, **options, **more)
     if out is not None:
         _write(result, out)
         if result.skipped:

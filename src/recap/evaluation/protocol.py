@@ -51,7 +51,7 @@ def evaluate(
     progress: Callable[[int], None] | bool = True,
     widen: bool = True,
     repair: bool = False,
-    repair_at_most: float = REPAIR_RISK,
+    repair_at_most: float | None = None,
     confidence: float = 0.9,
     undecided: bool = False,
 ) -> Evaluation:
@@ -63,7 +63,7 @@ def evaluate(
     intervals of few units as wide as they must be; the paper's are as they are resampled.
 
     `repair` also measures what correcting answers is worth under the promise that at most a share `repair_at_most` of
-    the corrections is wrong, with this `confidence`; `undecided` what the answers are worth that cannot be told.
+    the corrections is wrong (0.1), with this `confidence`; `undecided` what the answers are worth that cannot be told.
     """
     if splits < 1:
         raise RecapError(f"splits is {splits}; at least one is needed")
@@ -71,6 +71,8 @@ def evaluate(
         raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
     if not 0 < level < 1:
         raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
+    if repair_at_most is not None and not repair:
+        raise RecapError("--repair-at-most belongs to --repair")
     table = as_table(table, graph)
     if family is not None:
         table = table.of_family(family)
@@ -99,6 +101,7 @@ def evaluate(
             best, _ = pool(everything, [name for name in names if name in allowed])
     fixed = [name for name in names if not risk_named(name).fitted]
     named = [row.unit for row in everything.rows]
+    wrong = REPAIR_RISK if repair_at_most is None else repair_at_most
     sides = [calibration_rows(named, seed) for seed in range(splits) if seed not in skipped]
     return Evaluation(
         n=len(everything),
@@ -117,7 +120,7 @@ def evaluate(
         gains=_gains(inside, [BASELINE, IMG, SELECTOR, *fixed], coverage, draws, widen) if deployable else {},
         policies=policies,
         skipped=skipped,
-        repair=evaluate_repair(everything, sides, repair_at_most, confidence) if repair else None,
+        repair=evaluate_repair(everything, sides, wrong, confidence) if repair else None,
         undecided=evaluate_undecided(everything, sides) if undecided else None,
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from recap.arrays import Bools, Floats
 from recap.errors import RecapError
-from recap.policy.certify import FEWEST_UNITS, Rows, certify_part
+from recap.policy.certify import FEWEST_UNITS, IMPOSSIBLE, Rows, certify_part
 from recap.policy.choose import AUDITABLE
 from recap.policy.modes import fitted_on_tuning
 from recap.policy.repair import Repair
@@ -75,7 +75,9 @@ def find_repair(
     most = _furthest(some.where(tuning), wrong_at_most)
     part = certify_part(some.where(tuning), some.where(~tuning), wrong_at_most, delta, most=most)
     if part.threshold is None:
-        raise RecapError(_refusal(part.smallest, wrong_at_most, confidence, scores.n_units))
+        # What could be shown if more were allowed, wherever the walk may then begin.
+        best = certify_part(some.where(tuning), some.where(~tuning), IMPOSSIBLE, delta)
+        raise RecapError(_refusal(best.smallest, wrong_at_most, confidence, scores.n_units))
     corrected = some.risk[~tuning] <= part.threshold
     return Repair(
         risk=ranking.risk,

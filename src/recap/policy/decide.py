@@ -41,6 +41,8 @@ from recap.statistics import coverage_threshold
 from recap.table import MarginTable
 
 GATES = ("paper", "utility")
+FEWEST_FOR_UTILITY = 20
+"""units that must be there to choose by utility where no gate is asked for; with fewer, the paper's gate chooses"""
 UTILITY_COVERAGE = 0.8
 """at which modes are compared where a guarantee, and no coverage, is asked for"""
 
@@ -103,7 +105,7 @@ def calibrate_table(
     mode: str | None = None,
     level: float = 0.95,
     first_stage: float = FIRST_STAGE,
-    gate: str = "paper",
+    gate: str | None = "paper",
     repair: float | None = None,
     repair_confidence: float = 0.9,
     undecided: bool = False,
@@ -113,14 +115,15 @@ def calibrate_table(
 
     Rows that state that something exists, here or in a table of `presuppositions`, calibrate what texts suppose, and
     nothing else. With `repair` answers are corrected such that at most this share of the corrections is wrong;
-    `undecided` says where it cannot be told.
+    `undecided` says where it cannot be told. Without a `gate` utility chooses the mode, where none is given and units
+    are not too few.
     """
     check_mode(mode)
     _check_extensions(mode, repair, undecided)
     rows = labelled_rows(table)
     scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
     utility = None
-    if _by_utility(gate, mode):
+    if _by_utility(gate, mode, scores.where(scores.covered).n_units):
         utility = utility_gate(scores, rows, coverage)
         mode = utility.chosen.mode
     graph, model = table.graph.hash, table.model
@@ -153,7 +156,7 @@ def certify_table(
     per: str | None = None,
     mode: str | None = None,
     level: float = 0.95,
-    gate: str = "paper",
+    gate: str | None = "paper",
     repair: float | None = None,
     undecided: bool = False,
     presuppositions: MarginTable | None = None,
@@ -167,9 +170,9 @@ def certify_table(
     rows = labelled_rows(table)
     scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
     fitted = utility = None
-    if _by_utility(gate, mode):
-        # Among as many units as a fitted mode would tune on: whichever is chosen, those that are tested had no say.
-        tuning = tuning_rows(scores)
+    # Among no more units than tune for any mode: whichever is chosen, those that are tested had no say.
+    tuning = tuning_rows(scores)
+    if _by_utility(gate, mode, scores.where(tuning & scores.covered).n_units):
         utility = utility_gate(scores.where(tuning), rows.where(tuning), UTILITY_COVERAGE)
         mode = utility.chosen.mode
     tuning = tuning_rows(scores, mode, fits=repair is not None)
@@ -221,8 +224,10 @@ def _check_extensions(mode: str | None, repair: float | None, undecided: bool) -
         raise RecapError(f"a staged policy accepts before it has probed; --repair and --undecided go with --mode {IMG}")
 
 
-def _by_utility(gate: str, mode: str | None) -> bool:
+def _by_utility(gate: str | None, mode: str | None, units: int) -> bool:
     """Whether the utility gate chooses the mode; asked for, a mode leaves neither gate anything to choose."""
+    if gate is None:
+        return mode is None and units >= FEWEST_FOR_UTILITY
     one_of(gate, GATES, "a gate")
     if gate == "utility" and mode is not None:
         raise RecapError("give --mode or --gate utility: the gate chooses the mode")

@@ -61,8 +61,9 @@ class Undecided:
     def of(cls, scores: Scores, level: float = LEVEL) -> Undecided:
         """From labelled rows; a kind of answer that was never seen in a regime cannot be told there."""
         regimes, right = scores.known_regimes, ~errors(scores.yes, scores.positive)
-        answers: tuple[Literal["yes", "no"], ...] = ("yes", "no")
-        kinds = [(regime, answer) for regime in REGIMES for answer in answers]
+        kinds: list[tuple[Regime, Literal["yes", "no"]]] = [
+            (regime, answer) for regime in REGIMES for answer in ("yes", "no")
+        ]
         # Each kind has a lower limit of its own at its share of what may go wrong: half of what an interval is given.
         each = 1 - 2 * (1 - level) / len(kinds)
         found: list[RegimeAnswers] = []

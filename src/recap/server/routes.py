@@ -155,7 +155,8 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
         frozen, drift, risk = auditors[name].policy, metrics.drift(name), metrics.risk
         if frozen is None or drift is None or risk is None:
             raise HTTPException(404, "nothing is calibrated: audits tell the evidence alone")
-        gate = None if frozen.gate is None else frozen.gate.verdict
+        chose = frozen.utility or frozen.gate
+        gate = None if chose is None else chose.verdict
         told = {"gate": gate, "promise": frozen.promise, "model": name, "calibrated_on": vars(frozen.counts)}
         now = {"quantiles": quantiles(frozen), "drift": drift, "risk": risk.state()}
         return PolicyResponse.model_validate(vars(frozen) | told | now)
