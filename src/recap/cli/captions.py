@@ -66,6 +66,11 @@ def _show(study: CaptionStudy) -> None:
         shares = (absent[how][kind] for how in ("without", "with"))
         figures = [f"{each['point']:.1%} [{each['low']:.1%}, {each['high']:.1%}]" for each in shares]
         typer.echo(f"  {called:<18} {figures[0]}, with presuppositions {figures[1]}")
+    for family, of in absent["with"]["families"].items():
+        typer.echo(
+            f"  {family:<18} about something absent {of['absent']['point']:.1%}, true {of['true']['point']:.1%} "
+            f"(without: {absent['without']['families'][family]['true']['point']:.1%})"
+        )
     typer.echo(f"  the rule: {absent['rule'] or 'none, the policy is not calibrated for it'}")
     typer.echo(f"  the existence question by itself has AUROC {absent['existence_auroc']:.1%}")
     nonsense = study.nonsense

@@ -174,11 +174,19 @@ def _absent(auditor: Auditor, written: Sequence[Caption], count: int) -> dict[st
             "false": _share([each for each in present if not each.true]),
         }
         told["affirmed"] = sum(each.affirmed for each in absent)
+        told[name]["families"] = {
+            family: {
+                kind: _share([each for each in some if each.family == family])
+                for kind, some in (("absent", absent), ("true", [each for each in present if each.true]))
+            }
+            for family in sorted({each.family for each in absent})
+        }
     return told
 
 
 class _Claim(NamedTuple):
     picture: str
+    family: str
     true: bool
     accepted: bool
     affirmed: bool
@@ -189,7 +197,13 @@ def _accepted(auditor: Auditor, some: Sequence[Caption], exists: bool | None) ->
     """What is said of the claims of captions as they were written."""
     readings = [auditor.read_text(caption.text, exists=exists) for caption in some]
     return [
-        _Claim(caption.picture, caption.labels[said], each.accepted is True, (each.verdict.row.direct.image or 0) >= 0)
+        _Claim(
+            caption.picture,
+            auditor.graph.family_of(each.claim.relation),
+            caption.labels[said],
+            each.accepted is True,
+            (each.verdict.row.direct.image or 0) >= 0,
+        )
         for caption, reading, verdicts in zip(some, readings, _verdicts(auditor, some, readings), strict=True)
         for each in auditor.judge_text(reading, verdicts).claims
         if (said := (each.claim.subject, each.claim.relation, each.claim.object or "")) in caption.labels

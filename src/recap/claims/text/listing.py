@@ -28,6 +28,8 @@ CLAIM_SOURCES = ("rules", "model", "both")
 """who finds the claims of a text"""
 MOST = 64
 """claims that are read of one reply"""
+LONGEST_REPLY = 40_000
+"""characters: a server may send anything, and broken JSON takes the longer to read the more there is of it"""
 NOT_ASKED = "the model could not be asked to list the text's claims"
 _THOUGHT = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
 """the end of what a model thinks before it answers"""
@@ -90,7 +92,7 @@ def read_listing(reply: str, text: str, graph: Graph) -> Extraction:
     lexicon, whole = text_lexicon(graph.lexicon), _Whole.of(text)
     claims: list[TextClaim] = []
     unsure: list[Unsure] = []
-    reply = _THOUGHT.split(reply)[-1]
+    reply = _THOUGHT.split(reply)[-1][:LONGEST_REPLY]
     pieces = list(_objects(reply))
     for piece in pieces[:MOST]:
         made = f"the model's list has {quoted(piece)}, which cannot be read" if isinstance(piece, str) else None
