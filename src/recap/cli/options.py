@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-LOADING = "dtype device attention plain compiled answers max_pixels pad server timeout patience template"
+LOADING = "dtype device attention plain compiled answers samples max_pixels pad server timeout patience template"
 """the options with which a model is loaded"""
 
 
@@ -74,6 +74,12 @@ Dtype = Annotated[
 AnswerMode = Annotated[
     str | None,
     option("MODE", 'continuation scores " yes" and " no"; spellings sums over Yes, yes, YES.', "continuation"),
+]
+Samples = Annotated[
+    int | None,
+    option(
+        "K", "Count K sampled answers to each question: for models that think, or give no log-probabilities.", min=2
+    ),
 ]
 MaxPixels = Annotated[int | None, option("N", "Larger pictures are scaled down to so many.", "1605632", min=784)]
 Pad = Annotated[bool, typer.Option("--pad", help="Pad pictures to squares, for processors that cut out the centre.")]

@@ -32,6 +32,7 @@ def run(
     compiled: opt.Compiled = None,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
+    samples: opt.Samples = None,
     max_pixels: opt.MaxPixels = None,
     pad: opt.Pad = False,
     device: opt.Device = None,

@@ -1,6 +1,6 @@
 """llama.cpp: `/completion` with `n_probs`. The server applies the template; pictures travel beside the prompt.
 
-Written from llama.cpp's documentation; not run against the real server.
+Of this server's LLaVA tower (as released with llama-cpp-python 0.3.36) docs/served.md has something to say.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ class LlamaCpp(Backend):
 
     kind: ClassVar[str] = "llama.cpp"
     longest_setting: ClassVar[str] = "--ctx-size"
+    rounding: ClassVar[float] = 0.02
     advice: ClassVar[tuple[tuple[str, str], ...]] = (
         (r"exceeds? the available context size|context size",
          "the prompt is longer than the server takes: start llama-server with a larger --ctx-size"),
