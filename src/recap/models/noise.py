@@ -14,8 +14,8 @@ from recap.models.contract import Request
 from recap.models.scoring import Scorer
 
 QUESTIONS = ("Is the mug to the left of the laptop?", "Does the box contain the ball?")
-LEAST_NOISE = 1e-6
-"""fp32 differs from itself by this much on margins of a few units, whatever a handful of questions shows"""
+LEAST_NOISE = 2.5e-6
+"""fp32 differs from itself by up to twice this on margins of ten, whatever a handful of questions shows"""
 SMALL = 50_000_000
 """parameters of a model that is copied to fp32 at once"""
 
