@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
+import recap
 from recap.claims import extended_graph
 from recap.datasets import DATASETS, dataset_stats, load_dataset
 from recap.datasets.official import BENCHMARKS
@@ -336,13 +337,12 @@ def test_a_picture_never_leads_out_of_the_folder(tmp_path: Path) -> None:
         unpack_pictures("cv-bench", tmp_path)
 
 
-def test_a_benchmark_is_probed_with_its_own_pictures(tmp_path: Path, recap: Any) -> None:
+def test_a_benchmark_is_probed_with_its_own_pictures(tmp_path: Path) -> None:
     blink(tmp_path)
-    assert recap("data", "unpack", "blink", "--root", tmp_path).code == 0
-    ran = recap("probe", "blink", "--root", tmp_path, "--model", "world:aligned", "--out", tmp_path / "m.jsonl")
-    assert ran.code == 0, ran.err
-    assert "another version, or a part of it" in ran.err
-    assert len((tmp_path / "m.jsonl").read_text().splitlines()) == 2
+    unpack_pictures("blink", tmp_path)
+    found = recap.probe("blink", "world:aligned", root=tmp_path, progress=False)
+    assert (len(found.rows), found.unread, found.failed_images, found.benchmark) == (2, (), {}, True)
+    assert "another version, or a part of it" in found.notes[0]
 
 
 def test_every_benchmark_names_licence_files_and_home() -> None:
