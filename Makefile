@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 VLLM ?= .venv-vllm
+LLAMACPP ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/recap/llama.cpp-0.3.36
 BIN := $(VENV)/bin
 TOOLS ?= .venv-tools
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -11,7 +12,7 @@ LOCKED = $(BIN)/python -m pip install --quiet --disable-pip-version-check --requ
 HERE = $(PIP) --no-build-isolation --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test test-slow test-ray test-vllm test-page test-server test-faults test-released chaos attacks audit lock dist chromium check format bench bench-vllm cards clean
+.PHONY: help demo reproduce test test-slow test-ray test-vllm test-llamacpp test-page test-server test-faults test-released chaos attacks audit lock dist chromium check format bench bench-vllm cards clean
 
 help:
 	@echo "make demo       the whole story on the embedded world, with a page to look at"
@@ -19,6 +20,7 @@ help:
 	@echo "make test-slow  theory tests over simulated worlds, and speed"
 	@echo "make test-ray   the cluster engine on a Ray of its own (half a gigabyte of set-up)"
 	@echo "make test-vllm  served models against a real vLLM on the CPU (3.5 GB of set-up)"
+	@echo "make test-llamacpp  served models against a real llama.cpp, built once (20 minutes of one core, kept in ~/.cache)"
 	@echo "make test-released  small checkpoints around released tokenizers, templates and processors, with torchvision and without"
 	@echo "make test-page  the page in Debian's Chromium, which it installs where it may"
 	@echo "make test-server, make test-faults   a service among strangers and under load; served models over a faulty line"
@@ -75,7 +77,7 @@ reproduce: $(VENV)/.eval
 	$(BIN)/recap reproduce --out recap-report
 
 test: $(VENV)/.dev
-	$(BIN)/pytest -m "not slow and not ray and not vllm and not page and not server and not faults and not released and not chaos" -n 2
+	$(BIN)/pytest -m "not slow and not ray and not vllm and not llamacpp and not page and not server and not faults and not released and not chaos" -n 2
 
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow -n 2
@@ -87,6 +89,13 @@ test-ray: $(VENV)/.ray
 # The server runs in its own environment, the tests in ours.
 test-vllm: $(VENV)/.dev $(VLLM)/.ready
 	RECAP_VLLM_PYTHON=$(abspath $(VLLM))/bin/python $(BIN)/pytest -m vllm
+
+# Built once, outside the checkout; a later run only starts it.
+$(LLAMACPP)/.ready: tests/llamacpp/build.sh | $(BIN)/python
+	tests/llamacpp/build.sh $(LLAMACPP) $(abspath $(BIN))/python
+
+test-llamacpp: $(VENV)/.dev $(LLAMACPP)/.ready
+	RECAP_LLAMACPP=$(LLAMACPP) $(BIN)/pytest -m llamacpp
 
 # One process: one server and one browser, for all tests of the page.
 test-page: $(VENV)/.dev chromium

@@ -16,10 +16,11 @@ from recap.claims.text import CLAIM_SOURCES, extract, listed_claims
 from recap.errors import RecapError, one_of
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
-from recap.models.contract import Writer, crop_note
+from recap.models.contract import Writer, crop_note, noise_of
 from recap.models.domain import Domain, PictureCheck
 from recap.models.load import bundled_domain, default_policy, load_model
 from recap.policy import Decision, Policy, Standing, Witness, asks_for_things, check_policy, decide, load_policy
+from recap.policy.closeness import SamplingError, sampling_errors, too_close
 from recap.policy.decide import verdict_word
 from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
@@ -105,6 +106,10 @@ class Verdict:
     """the opposite answer, where the policy offers it instead"""
     undecided: bool = False
     """whether it cannot be told: neither the claim nor its contradiction has support that counts"""
+    too_close: bool = False
+    """the risk lies within the noise band of the threshold: another engine, batch or precision may decide otherwise"""
+    sampling: SamplingError | None = None
+    """what sampling leaves open, where margins come from sampled answers"""
     probes: tuple[ProbeResult, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
@@ -125,12 +130,14 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """The whole verdict with its trail."""
-        return {name: value for name, value in vars(self).items() if name not in ("foreign", "undecided")} | {
+        hidden = {"foreign", "undecided", "too_close", *(() if self.sampling else ("sampling",))}
+        return {name: value for name, value in vars(self).items() if name not in hidden} | {
             "verdict": self.word,
             "notes": list(self.notes),
             "witness": self.witness and vars(self.witness),
             "standing": vars(self.standing),
             "probes": [vars(probe) for probe in self.probes],
+            **({"sampling": vars(self.sampling)} if self.sampling else {}),
             "row": self.row.model_dump(mode="json", exclude_none=True) | {"claim": self.row.claim},
         }
 
@@ -233,7 +240,24 @@ class Auditor:
         ]
         return [
             self._within(verdict, item.statement, check.strangeness.get(item.image or "", 0.0))
-            for verdict, item in zip(noted, items, strict=True)
+            for verdict, item in zip(self._weighed(noted), items, strict=True)
+        ]
+
+    def _weighed(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """The verdicts, with a note where rounding, or sampling, could have turned them; none is changed."""
+        policy, rows, samples = self.policy, [verdict.row for verdict in verdicts], self.model.identity.samples
+        if policy is None or not rows:
+            return list(verdicts)
+        if samples:
+            errors = sampling_errors(policy, rows, self.graph, samples)
+            noted = zip(verdicts, errors, strict=True)
+            return [replace(each, notes=(*each.notes, error.note), sampling=error) for each, error in noted]
+        width = noise_of(self.model)
+        close = too_close(policy, rows, self.graph, width)
+        note = f"too close: margins that differ by {width:.2g}, as between engines and batches, can turn this verdict"
+        return [
+            replace(each, notes=(*each.notes, note), too_close=True) if near else each
+            for each, near in zip(verdicts, close, strict=True)
         ]
 
     def _within(self, verdict: Verdict, statement: Statement, strangeness: float) -> Verdict:

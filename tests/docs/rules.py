@@ -42,6 +42,11 @@ ONLY_PARSED = (
     (r"^recap serve\b", "runs until it is stopped; the fixture `service` starts it for the documented requests"),
     (r"^recap (probe|reproduce)\b.* --engine ray\b", "needs Ray; make test-ray runs it"),
     (r"https?://", "needs a server; make test-vllm and tests/models/remote run it"),
+    (r"^recap data unpack\b", "needs the official files; tests/datasets/test_official.py runs it on small ones"),
+    (
+        r"^recap (data stats|probe) (blink|cv-bench|embspatial)\b",
+        "needs the official files; see tests/datasets/test_official.py",
+    ),
     (r"^recap data fetch\b", "needs the network; tests/datasets fetches from a site of its own"),
     (r"^recap reproduce\b(?!.* --list\b)", "takes minutes; tests/cli/test_reproduce.py and make test-slow run it"),
     (r"^recap bench\b.* --arch (?!tiny)", "needs a GPU"),

@@ -40,6 +40,7 @@ def run(
     plain: opt.Plain = False,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
+    samples: opt.Samples = None,
     max_pixels: opt.MaxPixels = None,
     pad: opt.Pad = False,
     device: opt.Device = None,

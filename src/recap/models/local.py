@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -24,10 +25,11 @@ from recap.models.checkpoint import (
     load_weights,
     quiet_loading,
 )
-from recap.models.contract import ANSWERS, Identity, Request, UnansweredError, sums_spellings
+from recap.models.contract import ANSWERS, NOISE_FACTOR, Identity, Request, UnansweredError, sums_spellings
 from recap.models.fp8 import FP8, use_fp8
 from recap.models.layers import compile_layers, is_compiled, repeated_layers
 from recap.models.layout import TreeBatch
+from recap.models.noise import LEAST_NOISE, measured_noise
 from recap.models.pixels import MOST_PIXELS
 from recap.models.processor import load_processor
 from recap.models.prompt import Prompter
@@ -162,6 +164,15 @@ class LocalModel:
             spellings=self.prompter.spelled is not None,
             by_content=bool(self._revision),
         )
+
+    @cached_property
+    def noise(self) -> float:
+        """How far margins may differ by rounding: trial questions alone and together, as trees and plainly.
+
+        In half precision a small model is also held against itself in fp32. Measured when it is first needed.
+        """
+        with self._turn:
+            return NOISE_FACTOR * max(LEAST_NOISE, measured_noise(self.scorer, self.way))
 
     @property
     def forwards(self) -> int:

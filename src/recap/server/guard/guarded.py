@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from recap.audit import Verdict
+from recap.claims.answering import yes_or_no
 from recap.claims.text import Unsure
 from recap.errors import RecapError
 from recap.server.batching import Batcher
 from recap.server.guard.annotation import Annotation
 from recap.server.guard.answers import RejectRule, said, spoken
-from recap.server.guard.chat import ChatQuestion, NotAuditableError, yes_or_no
+from recap.server.guard.chat import ChatQuestion, NotAuditableError
 from recap.server.intake.images import PictureOpener
 from recap.server.metrics import Metrics
 from recap.server.service import Service
