@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from recap.commands import calibrate, decide, label, queue, score
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
-    from recap.evaluation import Evaluation, evaluate
+    from recap.evaluation import Comparison, Evaluation, compare, evaluate
     from recap.evaluation.planning import LabelPlan, plan_labels
     from recap.paper.reproduce import reproduce
     from recap.policy import Decision, Policy, calibrate_table, load_policy, save_policy
@@ -37,7 +37,7 @@ _ROOMS = {
     "commands": "calibrate decide label queue score",
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
-    "evaluation": "Evaluation evaluate",
+    "evaluation": "Comparison Evaluation compare evaluate",
     "evaluation.planning": "LabelPlan plan_labels",
     "paper.reproduce": "reproduce",
     "policy": "Decision Policy calibrate_table load_policy save_policy",
@@ -56,6 +56,7 @@ __all__ = [
     "BundledAuditor",
     "Claim",
     "ClaimVerdict",
+    "Comparison",
     "Decision",
     "Evaluation",
     "Extraction",
@@ -76,6 +77,7 @@ __all__ = [
     "__version__",
     "calibrate",
     "calibrate_table",
+    "compare",
     "compute_risk",
     "decide",
     "demo",

@@ -12,7 +12,7 @@ from PIL import Image
 
 from recap.claims import Claim, Graph, Statement, default_graph, load_graph
 from recap.claims.plausible import impossible
-from recap.errors import RecapError
+from recap.errors import RecapError, quoted
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
 from recap.models.contract import crop_note
@@ -25,6 +25,7 @@ from recap.probing import Item, plan_job, rows_of, run_job
 from recap.probing.run import margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
+from recap.tabular import Tabular
 from recap.texts import Check, TextReading, TextVerdict
 
 Picture = str | Path | bytes | Image.Image
@@ -102,6 +103,15 @@ class Verdict:
     probes: tuple[ProbeResult, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
+
+    def __repr__(self) -> str:
+        return f'Verdict({quoted(self.question)} "{self.answer}" {self.word}: {quoted(self.reason, 160)})'
+
+    def _repr_html_(self) -> str:
+        rows = tuple((each.role, each.question, each.view, f"{each.margin:+.2f}") for each in self.probes)
+        note = " ".join((self.reason, *self.notes))
+        title = f"{self.question} “{self.answer}”: {self.word}"
+        return Tabular(title, ("probe", "question", "view", "margin"), rows, note).to_html()
 
     @property
     def decision(self) -> Decision | None:

@@ -31,6 +31,7 @@ SMALLER = (
     (r"^recap probe world:", "--limit 24"),
     (r"^recap bench\b", "--arch tiny --images 2"),
     (r"^recap evaluate\b", "--splits 3"),
+    (r"^recap compare\b", "--draws 50"),
     (r"^recap calibrate\b.* --risk-at-most\b", "--risk-at-most 0.5"),
     (r"^recap plan\b", "--risk-at-most 0.5 --units 24"),
     (r"^recap serve\b", "--port 0"),

@@ -17,6 +17,7 @@ from recap.cli import (
     bench,
     calibrate,
     captions,
+    compare,
     data,
     demo,
     evaluate,
@@ -54,6 +55,7 @@ app.command("plan")(plan.run)
 app.command("decide")(table.decide)
 app.command("queue")(table.queue)
 app.command("evaluate", context_settings=NAMES)(evaluate.run)
+app.command("compare", context_settings=NAMES)(compare.run)
 app.command("reproduce", context_settings=NAMES)(reproduce.run)
 app.command("bench")(bench.run)
 app.command("serve")(serve.run)

@@ -13,6 +13,7 @@ from recap.datasets.stats import dataset_stats
 from recap.errors import RecapError, did_you_mean
 from recap.probing import Item
 from recap.schemes import scheme_of
+from recap.table.records import ENDINGS
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None 
             )
         return DATASETS[name].load(Path(root))
     own = Path(name) if root is None else Path(root) / name
-    if own.suffix == ".jsonl" or own.exists():
+    if own.suffix.lower() in ENDINGS or own.exists():
         return load_own(own, graph)
     raise RecapError(
         f'"{name}" is not a dataset{did_you_mean(name, DATASETS)} ({", ".join(DATASETS)}, '
-        "world:whatsup, world:vsr, world:gsr, or a .jsonl file)"
+        "world:whatsup, world:vsr, world:gsr, or a .jsonl, .csv or .parquet file)"
     )
 
 

@@ -47,6 +47,11 @@ class Probing:
     kept: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
     """picture → the shares of its width and height that the model was shown"""
 
+    def __repr__(self) -> str:
+        left = len(self.unread) + len(self.ran.failed)
+        lost = f", {left} rows or pictures left out" if left else ""
+        return f"Probing({len(self.rows)} statements of {self.source}, {self.ran.done} probes{lost})"
+
     @property
     def cropped(self) -> str:
         """How many pictures were shown in part, in a line; empty where none was."""

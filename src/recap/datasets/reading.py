@@ -11,8 +11,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 
 from recap.claims import Graph, NoRelationError, as_said, default_graph, parse, parse_existence
 from recap.errors import RecapError, quoted
-from recap.files import BOM, locating, read_lines, reading
+from recap.files import BOM, locating, reading
 from recap.probing import Item
+from recap.table.records import read_records
 from recap.validation import explain, refuse_near_misses
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -20,6 +21,9 @@ T = TypeVar("T")
 
 TEXTS = ("question", "statement", "caption")
 """the fields that may hold what is said about the picture; a row has one of them"""
+
+NAMING = ("id", "unit", "image")
+"""fields whose numbers are names"""
 
 
 @dataclass(frozen=True)
@@ -76,12 +80,16 @@ def find_file(root: Path, layouts: Sequence[str]) -> Path:
 
 
 def validated_lines(source: Path, model: type[Model]) -> Iterator[tuple[int, Model]]:
-    """Each JSON line as the model, with its line number."""
+    """Each JSON line, or row of a CSV or Parquet file, as the model, with its number."""
     found = False
-    for place, line in read_lines(source, "annotations"):
+    for place, record in read_records(source, "annotations"):
         found = True
         try:
-            yield place, model.model_validate_json(line)
+            if isinstance(record, bytes):
+                yield place, model.model_validate_json(record)
+            else:  # a column of numbers may name things
+                named = {k: str(v) if k in NAMING and isinstance(v, int) else v for k, v in record.items()}
+                yield place, model.model_validate(named)
         except ValidationError as error:
             raise RecapError(f"{source}:{place}: {explain(error)}") from None
     if not found:
@@ -103,7 +111,10 @@ def validated_list(source: Path, kind: TypeAdapter[list[T]]) -> list[T]:
 
 
 def load_own(source: Path, graph: Graph | None = None) -> Loaded:
-    """A JSONL of one's own: questions or statements. Those without one spatial relation are listed, not guessed."""
+    """A file of one's own (JSON lines, CSV or Parquet): questions or statements.
+
+    Those without one spatial relation are listed, not guessed.
+    """
     lexicon = (graph or default_graph()).lexicon
     items: list[Item] = []
     unread: list[str] = []
