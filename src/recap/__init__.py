@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from recap.claims import Claim, Graph, Statement, load_graph, parse
     from recap.claims.text import Extraction, TextClaim, extract
     from recap.commands import calibrate, decide, label, queue, score
+    from recap.datasets.logs import Imported, import_log
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
     from recap.evaluation import Comparison, Evaluation, compare, evaluate
@@ -35,6 +36,7 @@ _ROOMS = {
     "claims": "Claim Graph Statement load_graph parse",
     "claims.text": "Extraction TextClaim extract",
     "commands": "calibrate decide label queue score",
+    "datasets.logs": "Imported import_log",
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
     "evaluation": "Comparison Evaluation compare evaluate",
@@ -61,6 +63,7 @@ __all__ = [
     "Evaluation",
     "Extraction",
     "Graph",
+    "Imported",
     "LabelPlan",
     "MarginTable",
     "Plan",
@@ -83,6 +86,7 @@ __all__ = [
     "demo",
     "evaluate",
     "extract",
+    "import_log",
     "label",
     "load_graph",
     "load_policy",

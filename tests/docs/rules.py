@@ -59,6 +59,7 @@ OTHERS_OPTIONS = {
     "--max-model-len": "vLLM",
     "--served-model-name": "vLLM",
     "--mmproj": "llama.cpp",
+    "--log_samples": "lm-eval",
     "--full": "benchmarks/cluster.py",
     "--layers": "benchmarks/domain.py",
 }

@@ -22,6 +22,7 @@ from recap.cli import (
     demo,
     evaluate,
     graph,
+    importing,
     plan,
     probe,
     reproduce,
@@ -48,6 +49,7 @@ app.command("demo")(demo.run)
 app.command("audit")(audit.run)
 app.command("parse")(graph.parse)
 app.command("captions")(captions.run)
+app.command("import")(importing.run)
 app.command("probe")(probe.run)
 app.command("score", context_settings=NAMES)(table.score)
 app.command("calibrate")(calibrate.run)

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from recap.audit import AuditCase
 from recap.claims import Claim, Graph, NoRelationError
-from recap.claims.parser import APOSTROPHES
+from recap.claims.answers import yes_or_no
 from recap.errors import RecapError
 from recap.server.guard.upstream import DONE, data_of
 from recap.server.intake.bodies import is_intricate
 from recap.server.intake.images import InputImage
 from recap.server.service import Limits
 
-HEAD = 200
-"""characters of an answer in which a yes or no is looked for"""
 LONGEST = 20_000
 """characters of an answer that are read"""
-SENTENCE_STARTS = re.compile(
-    r"a|an|as|based|because|both|he|i|in|it|it's|its|on|she|since|that|the|there|these|they|this|those", re.IGNORECASE
-)
-"""words that may follow a bare yes or no: "no the mug is …" answers, "no idea", "no mug is …" and "yes or no" do not"""
 
 
 class NotAuditableError(RecapError):
@@ -75,21 +67,6 @@ def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
     except NotAuditableError as error:
         why = str(error)
     return ChatQuestion(_picture(pictures[0].get("image_url")), question, claim, why)
-
-
-def yes_or_no(text: str) -> str | None:
-    """The answer that a text begins with; None where it begins otherwise.
-
-    >>> yes_or_no("**Yes**, the mug is left of the laptop."), yes_or_no("NO."), yes_or_no("No idea.")
-    ('yes', 'no', None)
-    """
-    plain = re.sub(r"[*_`\"“”]", "", unicodedata.normalize("NFKC", text[:HEAD])).translate(APOSTROPHES)
-    match = re.match(r"\W*(yes|no)(?![\w'/-])(.*)", plain, re.IGNORECASE | re.DOTALL)
-    if match is None:
-        return None
-    answer, rest = match[1].lower(), match[2]
-    bare = re.match(r"[^\S\n]+([\w'/-]*\w[\w'/-]*)", rest)
-    return answer if bare is None or SENTENCE_STARTS.fullmatch(bare[1]) else None
 
 
 def read_answer(body: bytes) -> str:
@@ -194,3 +171,6 @@ def _spatial(question: str, graph: Graph, limits: Limits) -> Claim:
     if not claim.statement.is_question:
         raise NotAuditableError("its last message states, and does not ask")
     return claim
+
+
+__all__ = ["ChatAnswer", "ChatQuestion", "NotAuditableError", "read_answer", "read_request", "yes_or_no"]
