@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from recap.errors import RecapError
     from recap.evaluation import Comparison, Evaluation, compare, evaluate
     from recap.evaluation.planning import LabelPlan, plan_labels
+    from recap.models.function import FunctionModel
     from recap.paper.reproduce import reproduce
     from recap.policy import Decision, Policy, calibrate_table, load_policy, save_policy
     from recap.probes import Plan, Probe, View, plan_probes
-    from recap.risks import RISKS, compute_risk
+    from recap.risks import RISKS, Margins, compute_risk, register_risk
     from recap.routing import BundledAuditor
     from recap.table import MarginTable, Row, read_table, write_table
     from recap.texts import ClaimVerdict, TextVerdict
@@ -44,7 +45,8 @@ _ROOMS = {
     "paper.reproduce": "reproduce",
     "policy": "Decision Policy calibrate_table load_policy save_policy",
     "probes": "Plan Probe View plan_probes",
-    "risks": "RISKS compute_risk",
+    "models.function": "FunctionModel",
+    "risks": "RISKS Margins compute_risk register_risk",
     "routing": "BundledAuditor",
     "texts": "ClaimVerdict TextVerdict",
     "table": "MarginTable Row read_table write_table",
@@ -62,10 +64,12 @@ __all__ = [
     "Decision",
     "Evaluation",
     "Extraction",
+    "FunctionModel",
     "Graph",
     "Imported",
     "LabelPlan",
     "MarginTable",
+    "Margins",
     "Plan",
     "Policy",
     "Probe",
@@ -96,6 +100,7 @@ __all__ = [
     "probe",
     "queue",
     "read_table",
+    "register_risk",
     "replay",
     "reproduce",
     "save_policy",

@@ -19,6 +19,7 @@ from recap.models.contract import crop_note
 from recap.models.domain import Domain, PictureCheck
 from recap.models.load import bundled_domain, default_policy, load_model
 from recap.policy import Decision, Policy, Standing, Witness, check_policy, decide, load_policy
+from recap.policy.modes import probes_of
 from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
 from recap.probing import Item, plan_job, rows_of, run_job
@@ -185,6 +186,11 @@ class Auditor:
         domain = None if any_picture else bundled_domain(model)
         return cls(load_model(model, **options), frozen, load_graph(graph), kept, any_model=any_model, domain=domain)
 
+    @property
+    def probes(self) -> str:
+        """The probe set that is asked: as much as the policy's mode needs."""
+        return "img" if self.policy is None else probes_of(self.policy.mode)
+
     def using(self, store: Store) -> Auditor:
         """The same auditor with another store."""
         other = copy(self)
@@ -215,7 +221,7 @@ class Auditor:
         def size(name: str | None, questions: int) -> int:
             return self.model.size(None if name is None else _size(pictures[name]), questions)
 
-        job = plan_job(items, "img", size, self.model.tokens, self.graph, padded=self.model.padded)
+        job = plan_job(items, self.probes, size, self.model.tokens, self.graph, padded=self.model.padded)
         measured = {case.name or "": case.strangeness for case in prepared if case.strangeness is not None}
         check = PictureCheck(self.domain, self.model, measured)
         ran = run_job(job, self.model, self.store, lambda name: check.noted(name, _open(pictures[name])))
