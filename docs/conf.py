@@ -33,12 +33,21 @@ autodoc_default_options = {"members": True, "show-inheritance": False, "exclude-
 autodoc_mock_imports: list[str] = []
 
 
-def outside_links(_app: Any, _page: str, source: list[str]) -> None:
-    """Pages link to files beside the documentation, which a reader of the repository can follow: here they are words."""
-    source[0] = re.sub(r"\[([^\]]+)\]\(\.\./(?:src|tests|benchmarks|deploy|requirements)/[^)]+\)", r"\1", source[0])
+def adapt(_app: Any, page: str, source: list[str]) -> None:
+    """The pages are written for readers of the repository; two things differ here.
+
+    Links to files outside this folder become words, and pages that nobody has sorted into the contents come last.
+    """
+    if "/" not in page:
+        source[0] = re.sub(r"\[([^\]]+)\]\(\.\./[^)]+\)", r"\1", source[0])
+    if page == "index":
+        sorted_in = {"index", *re.findall(r"^([\w/-]+)$", source[0], re.MULTILINE)}
+        more = sorted({path.stem for path in Path(__file__).parent.glob("*.md")} - sorted_in)
+        if more:
+            source[0] += "\n:::{toctree}\n:hidden:\n:caption: More\n\n" + "\n".join(more) + "\n:::\n"
 
 
 def setup(app: Any) -> None:
     """Called by Sphinx."""
-    app.connect("source-read", outside_links)
+    app.connect("source-read", adapt)
     app.add_lexer("jsonl", JsonLexer)

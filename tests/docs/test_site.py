@@ -18,10 +18,13 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 GITHUB = ROOT / ".github"
 
 
-def test_every_page_is_in_the_contents() -> None:
+def test_the_contents_list_what_there_is() -> None:
+    """Pages that are not listed come last in the site; docs/conf.py sees to that."""
     listed = set(re.findall(r"^([\w/-]+)$", (DOCS / "index.md").read_text("utf-8"), re.MULTILINE))
     pages = {path.stem for ending in ("md", "rst") for path in DOCS.glob(f"*.{ending}")} - {"index"}
-    assert pages | {f"notebooks/{path.stem}" for path in NOTEBOOKS} == listed
+    notebooks = {f"notebooks/{path.stem}" for path in NOTEBOOKS}
+    assert listed <= pages | notebooks
+    assert notebooks | {"tutorial", "commands", "reference", "method", "reproduce"} <= listed
 
 
 def test_every_public_name_is_in_the_reference() -> None:
