@@ -12,7 +12,7 @@ LOCKED = $(BIN)/python -m pip install --quiet --disable-pip-version-check --requ
 HERE = $(PIP) --no-build-isolation --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo reproduce test test-slow test-ray test-vllm test-llamacpp test-page test-server test-faults test-released chaos attacks audit lock dist chromium check format bench bench-vllm cards clean
+.PHONY: help demo reproduce test test-slow test-ray test-vllm test-llamacpp test-page test-server test-faults test-released test-notebooks notebooks docs chaos attacks audit lock dist test-dist chromium check format bench bench-vllm cards clean
 
 help:
 	@echo "make demo       the whole story on the embedded world, with a page to look at"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-released  small checkpoints around released tokenizers, templates and processors, with torchvision and without"
 	@echo "make test-page  the page in Debian's Chromium, which it installs where it may"
 	@echo "make test-server, make test-faults   a service among strangers and under load; served models over a faulty line"
+	@echo "make docs       the documentation site, in build/docs; make test-notebooks executes its notebooks, make notebooks stores what they print"
 	@echo "make chaos      64 honest clients among hostile ones, for ten minutes (SECONDS_OF_CHAOS=600)"
 	@echo "make attacks    what each known attack costs a running service: CPU, memory, seconds until /healthz answers"
 	@echo "make audit      versions against known advisories; make lock writes the locks anew; make dist builds, with an SBOM"
@@ -52,6 +53,11 @@ $(VENV)/.dev: pyproject.toml constraints.txt requirements/dev.lock | $(BIN)/pyth
 	$(LOCKED) requirements/dev.lock
 	$(HERE) '.[dev,local,server]'
 	@touch $@ $(VENV)/.local $(VENV)/.eval
+
+# Only what the site needs beside the tests' own: no lock, for nothing of it is shipped or tested with.
+$(VENV)/.docs: $(VENV)/.dev
+	$(HERE) '.[dev,docs,local,server]'
+	@touch $@
 
 $(VENV)/.ray: $(VENV)/.dev
 	$(LOCKED) requirements/ray.lock
@@ -96,6 +102,17 @@ $(LLAMACPP)/.ready: tests/llamacpp/build.sh | $(BIN)/python
 
 test-llamacpp: $(VENV)/.dev $(LLAMACPP)/.ready
 	RECAP_LLAMACPP=$(LLAMACPP) $(BIN)/pytest -m llamacpp
+# Each notebook in a kernel of its own, one after the other.
+test-notebooks: $(VENV)/.dev
+	$(BIN)/python docs/notebooks/execute.py
+
+notebooks: $(VENV)/.dev
+	$(BIN)/python docs/notebooks/execute.py --write
+
+# A warning is an error: a link that leads nowhere, a docstring that cannot be read. Examples are run by the tests.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
+	$(BIN)/pytest --quiet tests/docs/test_links.py tests/docs/test_site.py
 
 # One process: one server and one browser, for all tests of the page.
 test-page: $(VENV)/.dev chromium
@@ -136,6 +153,12 @@ dist: $(TOOLS)/.ready
 	rm -rf dist
 	$(TOOLS)/bin/python -m build --outdir dist
 	$(TOOLS)/bin/cyclonedx-py requirements requirements/server.lock --pyproject pyproject.toml --output-file dist/recap-vlm.cdx.json
+
+# What a stranger installs: the wheel in an environment of its own, and the command that `uvx recap-vlm` would run.
+test-dist: dist
+	rm -rf build/wheel && $(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt "$$(ls dist/*.whl)[local]"
+	cd build && wheel/bin/recap-vlm demo --groups 40 --out wheel/demo
 
 # One process: every model is made and measured once.
 test-released: $(VENV)/.dev $(VENV)/torchvision/.ready

@@ -13,7 +13,7 @@ from PIL import Image
 from recap.claims import Claim, Graph, Statement, default_graph, load_graph
 from recap.claims.plausible import impossible
 from recap.claims.text import CLAIM_SOURCES, extract, listed_claims
-from recap.errors import RecapError, one_of
+from recap.errors import RecapError, one_of, quoted
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
 from recap.models.contract import Writer, crop_note, noise_of
@@ -22,12 +22,14 @@ from recap.models.load import bundled_domain, default_policy, load_model
 from recap.policy import Decision, Policy, Standing, Witness, asks_for_things, check_policy, decide, load_policy
 from recap.policy.closeness import SamplingError, sampling_errors, too_close
 from recap.policy.decide import verdict_word
+from recap.policy.modes import probes_of
 from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
 from recap.probing import Item, plan_job, rows_of, run_job
 from recap.probing.run import margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
+from recap.tabular import Tabular
 from recap.texts import Check, TextReading, TextVerdict
 
 Picture = str | Path | bytes | Image.Image
@@ -114,6 +116,15 @@ class Verdict:
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
 
+    def __repr__(self) -> str:
+        return f'Verdict({quoted(self.question)} "{self.answer}" {self.word}: {quoted(self.reason, 160)})'
+
+    def _repr_html_(self) -> str:
+        rows = tuple((each.role, each.question, each.view, f"{each.margin:+.2f}") for each in self.probes)
+        note = " ".join((self.reason, *self.notes))
+        title = f"{self.question} “{self.answer}”: {self.word}"
+        return Tabular(title, ("probe", "question", "view", "margin"), rows, note).to_html()
+
     @property
     def decision(self) -> Decision | None:
         """What the policy decided, as of the row of a table; None without one."""
@@ -190,6 +201,11 @@ class Auditor:
         domain = None if any_picture else bundled_domain(model)
         return cls(load_model(model, **options), frozen, load_graph(graph), kept, any_model=any_model, domain=domain)
 
+    @property
+    def probes(self) -> str:
+        """The probe set that is asked: as much as the policy's mode needs."""
+        return "img" if self.policy is None else probes_of(self.policy.mode)
+
     def using(self, store: Store) -> Auditor:
         """The same auditor with another store."""
         other = copy(self)
@@ -220,7 +236,7 @@ class Auditor:
         def size(name: str | None, questions: int) -> int:
             return self.model.size(None if name is None else _size(pictures[name]), questions)
 
-        job = plan_job(items, "img", size, self.model.tokens, self.graph, padded=self.model.padded)
+        job = plan_job(items, self.probes, size, self.model.tokens, self.graph, padded=self.model.padded)
         measured = {case.name or "": case.strangeness for case in prepared if case.strangeness is not None}
         check = PictureCheck(self.domain, self.model, measured)
         ran = run_job(job, self.model, self.store, lambda name: check.noted(name, _open(pictures[name])))

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from recap import Auditor
-from recap.claims.answering import concluded
+from recap.claims.answers import concluded
 from recap.errors import RecapError
 from recap.models.contract import Request, same_model
 from recap.models.load import load_model

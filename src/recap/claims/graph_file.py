@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from recap.claims.graph import Graph, Relation
 from recap.errors import RecapError, did_you_mean
 from recap.files import reading
+from recap.plugins import installed, load_plugin, told_by
 
 MOST_PROBLEMS = 100
 """that are looked for: whoever mends these runs the check again"""
@@ -72,12 +73,29 @@ def extended_graph() -> Graph:
 
 
 def load_graph(path: str | Path | None = None) -> Graph:
-    """The graph in this file, validated; the shipped one called `extended`; or the paper's own."""
+    """The graph in this file, validated; the one called `extended`; one that a package brings; or the paper's own."""
     if path is None:
         return default_graph()
     if str(path) == EXTENDED and not Path(path).exists():
         return extended_graph()
+    if str(path) in installed("graphs") and not Path(path).exists():
+        return _packaged(str(path))
     return graph_from_text(str(path), _read(path))
+
+
+def _packaged(name: str) -> Graph:
+    """A graph that another package brings: its TOML file, or a function that returns one."""
+    brought = load_plugin("graphs", name)
+    found: Any = brought() if callable(brought) else brought
+    if isinstance(found, Graph):
+        return found
+    found = Path(found) if isinstance(found, str) else found
+    if not hasattr(found, "read_text"):
+        raise RecapError(f"{told_by('graphs', name)} is neither a graph nor the path of its file")
+    try:
+        return graph_from_text(name, found.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecapError(f"{told_by('graphs', name)} cannot be read: {error}") from None
 
 
 def check_graph(path: str | Path) -> list[GraphProblem]:

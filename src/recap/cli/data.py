@@ -24,12 +24,15 @@ def list_datasets(json: opt.Json = False) -> None:
     """
     from recap.datasets import DATASETS
     from recap.datasets.official import BENCHMARKS as OTHERS
+    from recap.plugins import installed, told_by
     from recap.world.benchmarks import BENCHMARKS
 
+    brought = [(name, told_by("datasets", name)) for name in installed("datasets")]
     if json:
         fields = ("name", "about", "statements", "files", "licence", "home")
         listed = [{field: getattr(dataset, field) for field in fields} for dataset in DATASETS.values()]
-        print_json([*listed, *({"name": f"world:{name}", "about": about} for name, (about, _) in BENCHMARKS.items())])
+        boxed = [{"name": f"world:{name}", "about": about} for name, (about, _) in BENCHMARKS.items()]
+        print_json([*listed, *boxed, *({"name": name, "about": about} for name, about in brought)])
         return
     for dataset in DATASETS.values():
         typer.echo(f"{dataset.name:<8} {dataset.about}")
@@ -38,6 +41,8 @@ def list_datasets(json: opt.Json = False) -> None:
         typer.echo(f"         {dataset.home} ({dataset.licence})")
     for name, (about, _) in BENCHMARKS.items():
         typer.echo(f"world:{name:<11} {about} (in the box)")
+    for name, about in brought:
+        typer.echo(f"{name:<17} {about}")
     typer.echo(
         'FILE     a .jsonl of your own: {"image": "a.jpg", "question": "Is the mug on the table?", "label": "yes"}'
     )

@@ -44,14 +44,19 @@ def pick(values: Mapping[str, Any], names: str) -> dict[str, Any]:
     return {name: values[name] for name in names.split() if name in values}
 
 
-DatasetName = Annotated[str, argument("DATASET", "A benchmark (recap data list), or a .jsonl file.")]
+DatasetName = Annotated[str, argument("DATASET", "A benchmark (recap data list), or a .jsonl, .csv or .parquet file.")]
 Risks = Annotated[list[str] | None, option("NAME...", "Risks by name.", "all the table allows", "--risk -r")]
-Table = Annotated[Path, argument("TABLE", "Margin table (.jsonl or .parquet).")]
-LinesFile = Annotated[Path | None, output("FILE", "Write there.", "stdout")]
+Table = Annotated[Path, argument("TABLE", "Margin table (.jsonl, .csv or .parquet).")]
+LinesFile = Annotated[
+    Path | None, output("FILE", "Write there: JSON lines, or .csv or .parquet by the ending.", "stdout")
+]
 GraphFile = Annotated[
     Path | None, option("FILE", "Your own relation graph, or extended: near, far, facing too.", "the paper's")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Format = Annotated[
+    str | None, option("FORMAT", "Print csv, latex or markdown instead.", "a table for the terminal", "--format -f")
+]
 Level = Annotated[float, typer.Option(help="Joint confidence level of the gate's two bounds.")]
 Coverage = Annotated[float, typer.Option("--coverage", "-c", help="Share of answers to accept.")]
 _MODEL = "A folder, a hub name, or http://host:port/v1#name."

@@ -28,6 +28,12 @@ def run(
     images: Annotated[Path | None, opt.option("DIR", "Folder with the pictures.", "--root, or the file's own")] = None,
     store: opt.StoreFile = None,
     limit: Annotated[int | None, opt.option("N", "Only the first N statements.")] = None,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="DATASET is a margin table: ask only what its rows lack.")
+    ] = False,
+    any_model: Annotated[
+        bool, typer.Option("--any-model", help="--complete: also where the margins are of another model.")
+    ] = False,
     plain: opt.Plain = False,
     compiled: opt.Compiled = None,
     dtype: opt.Dtype = None,
@@ -58,11 +64,13 @@ def run(
     All questions about a picture share one forward. With --store, a run that was stopped continues where it was and
     yields the same table, byte for byte. A row that cannot be read or a picture that cannot be shown is named and left
     out; the exit code is then 2. Rows of a benchmark that ask about other things than relations are only counted.
+    With --complete the rows of a margin table get the probes that they lack; what they have stays.
     With --engine ray many workers share the job, on this machine or a cluster; table and store are the same.
 
     \b
     Example: recap probe whatsup --root data/whatsup --model Qwen/Qwen3-VL-8B-Instruct --store margins.db --out wu.jsonl
              recap probe mine.jsonl --model http://localhost:8000/v1#qwen --store margins.db --out mine-margins.jsonl
+             recap probe --complete imported.jsonl --model MODEL --images pictures --out table.jsonl
     """
     options = {name: value for name, value in locals().items() if name != "json"}  # all of them are the function's own
     found = recap.probe(**options, load=load_model)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from recap.errors import RecapError
 from recap.models.contract import LikelihoodModel
 from recap.models.domain import Domain, load_domain
 from recap.models.remote.address import is_remote
+from recap.plugins import installed, load_plugin, told_by
 from recap.schemes import scheme_of
 
 LOCAL = "revision dtype device attention plain compiled tokens called pad"
@@ -32,6 +33,9 @@ def load_model(
         for option, value in options.items()
         if value is not None and (value is not False or option == "compiled")
     }
+    kind = name.partition(":")[0]
+    if kind in installed("models") and not Path(name).exists():
+        return _packaged(kind, name, given)
     if is_remote(name):
         _refuse(name, given, LOCAL, "a model on this machine, and this is a server")
         if samples is not None:
@@ -57,6 +61,22 @@ def load_model(
     from recap.models.sampled import SampledLocalModel
 
     return SampledLocalModel(LocalModel.load(folder, **given), samples, say=say)
+
+
+def _packaged(kind: str, name: str, given: dict[str, Any]) -> LikelihoodModel:
+    """A model that another package brings: its entry point is a function of the name and the options given."""
+    load = load_plugin("models", kind)
+    if not callable(load):
+        raise RecapError(f"{told_by('models', kind)} is no function that loads a model")
+    try:
+        model = load(name, **given)
+    except RecapError:
+        raise
+    except Exception as error:
+        raise RecapError(f"{name}: cannot load the model: {type(error).__name__}: {error}") from error
+    if not (hasattr(model, "identity") and callable(getattr(model, "margins", None))):
+        raise RecapError(f"{told_by('models', kind)} gave no model, but a {type(model).__name__}")
+    return cast(LikelihoodModel, model)
 
 
 def default_policy(model: str, graph: str | Path | None) -> Path | None:

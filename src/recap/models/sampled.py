@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from recap.claims.answering import concluded
+from recap.claims.answers import concluded
 from recap.errors import RecapError
 from recap.models.contract import Identity, Request
 from recap.models.local import LocalModel

@@ -164,7 +164,7 @@ class RemoteModel:
 
     def complete(self, text: str) -> str:
         """What the model writes in answer to a message without a picture."""
-        return _run(self._portal, self._backend.complete(plain_text(text), MOST_WRITTEN))
+        return run_in(self._portal, self._backend.complete(plain_text(text), MOST_WRITTEN))
 
     async def _batch(self, requests: Sequence[Request], images: Sequence[EncodedImage | None]) -> list[list[float]]:
         if time.monotonic() - self._client.last_reply > IDLE:

@@ -14,7 +14,7 @@ from typing import Any
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from recap.claims.answering import concluded
+from recap.claims.answers import concluded
 from recap.errors import RecapError
 from recap.models.contract import Identity, Request
 from recap.models.pixels import MOST_PIXELS, capped, scaled_down

@@ -2,50 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
+from recap.claims.answers import said, spoken
 from recap.errors import RecapError
-
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
-_OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_FENCE = re.compile(r"^```(?:json)?|```$", re.MULTILINE)
-
-
-def said(text: str) -> str | None:
-    """The answer itself: closed thoughts become spaces, so that places stay. None if a thought has no end."""
-    shown = _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
-    return None if _OPEN_THOUGHT.search(shown) else shown
-
-
-def spoken(text: str) -> str:
-    """The words of an answer that is a JSON document: the value that answers, else all its strings."""
-    bare = _FENCE.sub("", text).strip()
-    if not bare.startswith(("{", "[")):
-        return text
-    try:
-        strings = list(_strings(json.loads(bare)))
-    except (ValueError, RecursionError):
-        return text
-    short = next((each for each in strings if each.strip().lower().rstrip(".!") in ("yes", "no")), None)
-    return short or " ".join(strings)
-
-
-def _strings(document: Any) -> list[str]:
-    match document:
-        case bool():
-            return ["yes" if document else "no"]
-        case str():
-            return [document]
-        case dict():
-            return [text for value in cast(dict[str, Any], document).values() for text in _strings(value)]
-        case list():
-            return [text for value in cast(list[Any], document) for text in _strings(value)]
-        case _:
-            return []
 
 
 @dataclass(frozen=True)
@@ -79,3 +40,6 @@ class RejectRule:
             return None
         rejected = sum(not each for each in decided)
         return rejected > 0 if self.share is None else rejected >= self.share * len(decided)
+
+
+__all__ = ["RejectRule", "said", "spoken"]

@@ -170,3 +170,6 @@ def _spatial(question: str, graph: Graph, limits: Limits) -> Claim:
     if not claim.statement.is_question:
         raise NotAuditableError("its last message states, and does not ask")
     return claim
+
+
+__all__ = ["ChatAnswer", "ChatQuestion", "NotAuditableError", "read_answer", "read_request"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from recap.audit import Verdict
-from recap.claims.answering import yes_or_no
+from recap.claims.answers import yes_or_no
 from recap.claims.text import Unsure
 from recap.errors import RecapError
 from recap.server.batching import Batcher
