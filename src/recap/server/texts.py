@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from starlette.exceptions import HTTPException
 
+from recap.answers import MOST_CLAIMS
 from recap.audit import AuditCase
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
@@ -21,8 +22,6 @@ from recap.server.service import Service, public_name
 from recap.texts import ClaimVerdict, TextReading
 
 LONGEST = 20_000
-MOST_CLAIMS = 64
-"""in one text; more are refused, as more questions in one batch are"""
 
 
 class TextRequest(BaseModel):

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recap.audit import Verdict
 from recap.server.guard.upstream import DONE, UpstreamError, data_of, event_of
 
 LONGEST_REASON = 300
@@ -32,11 +31,6 @@ class Annotation:
     """the spatial claims of the answer's sentences, with their places in its text and their verdicts"""
     unsure: tuple[dict[str, Any], ...] = ()
     """parts of the answer that may hold a claim and were passed over, and why"""
-
-    @classmethod
-    def of(cls, verdict: Verdict) -> Annotation:
-        mode, risk, threshold = verdict.mode, verdict.risk, verdict.threshold
-        return cls(verdict.word, verdict.reason, verdict.answer, verdict.accepted, risk, threshold, mode)
 
     @property
     def document(self) -> dict[str, Any]:

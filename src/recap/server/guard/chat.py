@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from recap.audit import AuditCase
+from recap.answers import NotAuditableError
 from recap.claims import Claim, Graph, NoRelationError
-from recap.claims.parser import APOSTROPHES
 from recap.errors import RecapError
 from recap.server.guard.upstream import DONE, data_of
 from recap.server.intake.bodies import is_intricate
-from recap.server.intake.images import InputImage
 from recap.server.service import Limits
 
-HEAD = 200
-"""characters of an answer in which a yes or no is looked for"""
 LONGEST = 20_000
 """characters of an answer that are read"""
-SENTENCE_STARTS = re.compile(
-    r"a|an|as|based|because|both|he|i|in|it|it's|its|on|she|since|that|the|there|these|they|this|those", re.IGNORECASE
-)
-"""words that may follow a bare yes or no: "no the mug is …" answers, "no idea", "no mug is …" and "yes or no" do not"""
-
-
-class NotAuditableError(RecapError):
-    """Why something is not audited; it passes untouched."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +28,6 @@ class ChatQuestion:
     """None where it asks for something else than one relation; then only the answer's own sentences are audited"""
     why: str = ""
     """why it has none"""
-
-    def case(self, answer: str, picture: InputImage) -> AuditCase:
-        """What is audited, once the answer is known."""
-        assert self.claim is not None
-        return AuditCase(picture.image, self.question, self.claim, answer, picture.name)
 
 
 def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
@@ -75,21 +56,6 @@ def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
     except NotAuditableError as error:
         why = str(error)
     return ChatQuestion(_picture(pictures[0].get("image_url")), question, claim, why)
-
-
-def yes_or_no(text: str) -> str | None:
-    """The answer that a text begins with; None where it begins otherwise.
-
-    >>> yes_or_no("**Yes**, the mug is left of the laptop."), yes_or_no("NO."), yes_or_no("No idea.")
-    ('yes', 'no', None)
-    """
-    plain = re.sub(r"[*_`\"“”]", "", unicodedata.normalize("NFKC", text[:HEAD])).translate(APOSTROPHES)
-    match = re.match(r"\W*(yes|no)(?![\w'/-])(.*)", plain, re.IGNORECASE | re.DOTALL)
-    if match is None:
-        return None
-    answer, rest = match[1].lower(), match[2]
-    bare = re.match(r"[^\S\n]+([\w'/-]*\w[\w'/-]*)", rest)
-    return answer if bare is None or SENTENCE_STARTS.fullmatch(bare[1]) else None
 
 
 def read_answer(body: bytes) -> str:

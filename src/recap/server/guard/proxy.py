@@ -16,6 +16,7 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from recap.answers import NotAuditableError
 from recap.server.batching import Batcher
 from recap.server.guard.annotation import (
     PENDING,
@@ -27,7 +28,7 @@ from recap.server.guard.annotation import (
     with_annotation,
     with_text,
 )
-from recap.server.guard.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request
+from recap.server.guard.chat import ChatAnswer, ChatQuestion, read_answer, read_request
 from recap.server.guard.guarded import AuditFailedError, GuardedAnswers
 from recap.server.guard.upstream import (
     DONE,
