@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from recap.audit import AuditCase, Auditor, Picture, Verdict
+from recap.chats import ChatQuestion, NotAuditableError, asked
 from recap.claims import Claim
 from recap.claims.parser import APOSTROPHES
 from recap.claims.text import Unsure
@@ -28,10 +29,6 @@ SENTENCE_STARTS = re.compile(
 _THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
 _OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"^```(?:json)?|```$", re.MULTILINE)
-
-
-class NotAuditableError(RecapError):
-    """Why something is not audited; it passes untouched."""
 
 
 def said(text: str) -> str | None:
@@ -146,8 +143,9 @@ class AnswerReading:
     text: TextReading
 
     @classmethod
-    def of(cls, auditor: Auditor, question: str, claim: Claim | None, text: str, why: str = "") -> AnswerReading:
-        """What holds nothing to audit is a NotAuditableError that says why: `why`, where the question is the reason."""
+    def of(cls, auditor: Auditor, question: ChatQuestion, text: str) -> AnswerReading:
+        """What holds nothing to audit is a NotAuditableError that says why."""
+        claim = question.claim
         shown = said(text)
         if shown is None:
             raise NotAuditableError("the answer is a thought without an end")
@@ -158,8 +156,8 @@ class AnswerReading:
             raise NotAuditableError(str(error)) from None
         reading = _without_echo(reading, claim if answer is not None else None)
         if answer is None and not reading.checks:
-            raise NotAuditableError(NO_ANSWER if claim is not None else _nothing(reading, why))
-        return cls(question, claim, answer, reading)
+            raise NotAuditableError(NO_ANSWER if claim is not None else _nothing(reading, question.why))
+        return cls(question.question, claim, answer, reading)
 
     def cases(self, image: Picture, name: str | None = None) -> list[AuditCase]:
         """What is audited about the picture, the yes or no first."""
@@ -183,13 +181,7 @@ def audit_answer(
     auditor: Auditor, image: Picture, question: str, text: str, rule: RejectRule | None = None
 ) -> AnswerVerdict:
     """The verdict on an answer in words, as the guard gives it. What holds nothing to audit is a NotAuditableError."""
-    claim, why = None, ""
-    try:
-        asked = auditor.graph.parse(question)
-        claim = asked if asked.statement.is_question else None
-    except RecapError as error:
-        why = str(error)
-    reading = AnswerReading.of(auditor, question, claim, text, why or "the question states, and does not ask")
+    reading = AnswerReading.of(auditor, asked(question, "", auditor.graph), text)
     return reading.judged(auditor, auditor.audit_many(reading.cases(image)), rule or RejectRule())
 
 
@@ -220,13 +212,13 @@ def _judged(own: Verdict | None, told: TextVerdict, rule: RejectRule) -> AnswerV
 
 def _without_echo(reading: TextReading, claim: Claim | None) -> TextReading:
     """The claims of the sentences, without the one that only repeats the question."""
-    asked = None if claim is None else claim.statement
+    repeated = None if claim is None else claim.statement
     checks = [
         check
         for check in reading.checks
-        if asked is None
+        if repeated is None
         or (check.said.subject.lower(), check.said.relation, (check.said.object or "").lower())
-        != (asked.subject.lower(), asked.relation, asked.object.lower())
+        != (repeated.subject.lower(), repeated.relation, repeated.object.lower())
     ]
     why = f"the answer makes more than {MOST_CLAIMS} claims, and the first of them are audited"
     more = tuple(Unsure(check.said.start, check.said.end, why) for check in checks[MOST_CLAIMS:])

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
-from recap.answers import AnswerReading, AnswerVerdict, NotAuditableError, RejectRule
+from recap.answers import AnswerReading, AnswerVerdict, RejectRule
 from recap.audit import Verdict
+from recap.chats import ChatQuestion, NotAuditableError
 from recap.errors import RecapError
+from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
-from recap.server.guard.annotation import Annotation
-from recap.server.guard.chat import ChatQuestion
+from recap.server.guard.annotation import Annotation, failed
 from recap.server.intake.images import PictureOpener
+from recap.server.logs import note
 from recap.server.metrics import Metrics
 from recap.server.service import Service
 from recap.server.texts import claim_document
@@ -31,7 +34,32 @@ class GuardedAnswers:
         self.service, self.batcher, self.metrics, self.pictures = service, batcher, metrics, pictures
         self.rule = RejectRule.of(service.reject_when)
 
-    async def annotation(self, question: ChatQuestion, text: str, client: str = GUARD) -> Annotation:
+    async def told(
+        self,
+        question: ChatQuestion | NotAuditableError,
+        text: Callable[[], str],
+        answered: str | None = None,
+        client: str = GUARD,
+    ) -> Annotation:
+        """The verdict on an answer, or why there is none, counted and logged. `answered` is the answer's id."""
+        try:
+            if isinstance(question, NotAuditableError):
+                raise question
+            annotation = await self._annotation(question, text(), client)
+        except NotAuditableError as error:
+            annotation = Annotation("skipped", str(error))
+        except AuditFailedError as error:
+            annotation = failed(str(error), self.service.fails_closed)
+        note(guard=annotation.verdict)
+        if self.service.log_questions and isinstance(question, ChatQuestion):
+            note(questions=[question.question])
+        self.metrics.guarded.labels(annotation.verdict).inc()
+        if annotation.verdict != "skipped":
+            reason = annotation.reason if self.service.log_questions else None
+            emit_verdict(annotation.verdict, annotation.risk, reason, answered=answered)
+        return annotation
+
+    async def _annotation(self, question: ChatQuestion, text: str, client: str) -> Annotation:
         """The verdict on an answer.
 
         What holds nothing to audit is a NotAuditableError that says why; what does, and cannot be, an AuditFailedError.
@@ -75,7 +103,7 @@ class GuardedAnswers:
 
     def _reading(self, question: ChatQuestion, text: str) -> AnswerReading:
         try:
-            return AnswerReading.of(self.service.auditor, question.question, question.claim, text, question.why)
+            return AnswerReading.of(self.service.auditor, question, text)
         except NotAuditableError:
             raise
         except Exception:  # an answer may be anything; whether it is to be audited is not known then
