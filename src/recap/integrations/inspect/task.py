@@ -34,7 +34,8 @@ def spatial(
 ) -> Task:
     """Statements of a benchmark as questions: `vsr`, `whatsup` or `gsr` from your own files (`root`), or a JSONL.
 
-    `first` takes only so many of them. `model` and `policy` are those of the audit. The unit (picture or choice group) of each sample is in its metadata,
+    `first` takes only so many of them; `model` and `policy` are those of the audit.
+    The unit (picture or choice group) of each sample is in its metadata,
     for metrics that take clusters.
     """
     folder = Path(images or root or Path(dataset).parent)
