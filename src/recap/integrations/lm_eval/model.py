@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import torch
 from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from lm_eval.api.registry import register_model
 
 from recap.errors import RecapError
+from recap.integrations.loading import load_local
 from recap.models.contract import Request
-from recap.models.load import load_model
-from recap.models.local import LocalModel
 
 PLACEHOLDER = "<image>"
 """where tasks say that the picture stands; the chat template of the model puts it where it belongs"""
-OURS = "revision dtype device attention plain compiled tokens max_pixels pad"
-"""options of `--model_args`; the harness sends others of its own"""
 
 
 @register_model("recap-hf-multimodal")
@@ -33,16 +29,10 @@ class RecapMultimodalLM(LM):
 
     def __init__(self, pretrained: str, batch_size: int | str | None = None, **options: Any) -> None:  # noqa: ARG002
         super().__init__()
-        given = {name: options[name] for name in OURS.split() if name in options}
-        if str(given.get("device")).startswith("cuda") and not torch.cuda.is_available():
-            del given["device"]  # the harness's own default, wherever it runs
-        model = load_model(pretrained, **given)
-        if not isinstance(model, LocalModel):
-            raise RecapError(f"{pretrained}: a served model tells no log-likelihoods of whole continuations")
-        self.model = model
+        self.model = load_local(pretrained, options)
 
     def loglikelihood(self, requests: list[Instance], disable_tqdm: bool = False) -> list[tuple[float, bool]]:  # noqa: ARG002
-        """log p of each continuation, and whether it is the greedy one. Questions about one picture are asked at once."""
+        """log p of each continuation, and whether it is the greedy one. Questions about one picture share a forward."""
         by_picture: dict[int, list[int]] = {}
         for i, request in enumerate(requests):
             by_picture.setdefault(id(_picture(request)), []).append(i)
