@@ -6,16 +6,10 @@ import math
 from pathlib import Path
 
 import pytest
-
-from tests.integrations.conftest import MODEL, Audited
-
-pytestmark = pytest.mark.integrations
-pytest.importorskip("inspect_ai", reason="Inspect is not installed: make test-integrations")
-
-from inspect_ai import Task, eval  # noqa: E402
-from inspect_ai.dataset import MemoryDataset, Sample  # noqa: E402
-from inspect_ai.log import EvalSample  # noqa: E402
-from inspect_ai.model import (  # noqa: E402
+from inspect_ai import Task, eval
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import EvalSample
+from inspect_ai.model import (
     ChatMessageUser,
     ContentImage,
     ContentText,
@@ -23,8 +17,12 @@ from inspect_ai.model import (  # noqa: E402
     ModelUsage,
     get_model,
 )
-from inspect_ai.scorer import Score  # noqa: E402
-from inspect_ai.solver import generate  # noqa: E402
+from inspect_ai.scorer import Score
+from inspect_ai.solver import generate
+
+from tests.integrations.conftest import MODEL, Audited
+
+pytestmark = pytest.mark.integrations
 
 
 def said(text: str) -> ModelOutput:

@@ -10,22 +10,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from litellm import ModelResponse
+from litellm.exceptions import GuardrailRaisedException
+from litellm.llms.openai.chat.guardrail_translation.handler import OpenAIChatCompletionsHandler
+from litellm.proxy.guardrails.guardrail_hooks.generic_guardrail_api.generic_guardrail_api import (
+    GenericGuardrailAPI,
+)
 
+from recap.integrations.litellm import RecapGuardrail
 from recap.server.service import REJECT_TEXT
 from tests.integrations.conftest import MODEL, Audited
 from tests.server.running import serving
 
 pytestmark = pytest.mark.integrations
-pytest.importorskip("litellm", reason="LiteLLM is not installed: make test-integrations")
-
-from litellm import ModelResponse  # noqa: E402
-from litellm.exceptions import GuardrailRaisedException  # noqa: E402
-from litellm.llms.openai.chat.guardrail_translation.handler import OpenAIChatCompletionsHandler  # noqa: E402
-from litellm.proxy.guardrails.guardrail_hooks.generic_guardrail_api.generic_guardrail_api import (  # noqa: E402
-    GenericGuardrailAPI,
-)
-
-from recap.integrations.litellm import RecapGuardrail  # noqa: E402
 
 TOKEN = "a-token-for-this-test-alone"
 

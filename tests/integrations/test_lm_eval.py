@@ -9,19 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lm_eval import simple_evaluate
+from lm_eval.api.instance import Instance
+from lm_eval.tasks import TaskManager
 
 from recap.images import open_image
+from recap.integrations.lm_eval import TASKS, RecapMultimodalLM
 from recap.models.contract import ANSWERS
 from tests.integrations.conftest import MODEL, Audited
 
 pytestmark = pytest.mark.integrations
-pytest.importorskip("lm_eval", reason="lm-evaluation-harness is not installed: make test-integrations")
-
-from lm_eval import simple_evaluate  # noqa: E402
-from lm_eval.api.instance import Instance  # noqa: E402
-from lm_eval.tasks import TaskManager  # noqa: E402
-
-from recap.integrations.lm_eval import TASKS, RecapMultimodalLM  # noqa: E402
 
 
 @pytest.fixture(scope="module")

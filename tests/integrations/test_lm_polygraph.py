@@ -6,24 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lm_polygraph.defaults.register_default_stat_calculators import register_default_stat_calculators
+from lm_polygraph.model_adapters.visual_whitebox_model import VisualWhiteboxModel
+from lm_polygraph.utils.builder_enviroment_stat_calculator import BuilderEnvironmentStatCalculator
+from lm_polygraph.utils.dataset import Dataset
+from lm_polygraph.utils.generation_parameters import GenerationParameters
+from lm_polygraph.utils.manager import UEManager
 
 from recap import Auditor, compute_risk
 from recap.errors import RecapError
 from recap.images import open_image
+from recap.integrations.lm_polygraph import RecapAudit, RecapRisk, recap_rows
 from recap.table import MarginTable
 from tests.integrations.conftest import MODEL, Audited
 
 pytestmark = pytest.mark.integrations
-pytest.importorskip("lm_polygraph", reason="lm-polygraph is not installed: make test-integrations")
-
-from lm_polygraph.defaults.register_default_stat_calculators import register_default_stat_calculators  # noqa: E402
-from lm_polygraph.model_adapters.visual_whitebox_model import VisualWhiteboxModel  # noqa: E402
-from lm_polygraph.utils.builder_enviroment_stat_calculator import BuilderEnvironmentStatCalculator  # noqa: E402
-from lm_polygraph.utils.dataset import Dataset  # noqa: E402
-from lm_polygraph.utils.generation_parameters import GenerationParameters  # noqa: E402
-from lm_polygraph.utils.manager import UEManager  # noqa: E402
-
-from recap.integrations.lm_polygraph import RecapAudit, RecapRisk, recap_rows  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -7,20 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lmms_eval.evaluator import simple_evaluate
+from lmms_eval.tasks import TaskManager
 
 from recap.images import open_image
+from recap.integrations.lmms_eval import ABSTENTION
 from tests.integrations.conftest import MODEL, Audited
-
-pytestmark = pytest.mark.integrations
-pytest.importorskip("lmms_eval", reason="lmms-eval is not installed: make test-integrations")
-
-from lmms_eval.evaluator import simple_evaluate  # noqa: E402
-from lmms_eval.tasks import TaskManager  # noqa: E402
-
-from recap.integrations.lmms_eval import ABSTENTION  # noqa: E402
 
 CODE = """
 from PIL import Image
+
+pytestmark = pytest.mark.integrations
 
 def messages(doc, lmms_eval_specific_kwargs=None):
     picture = {"type": "image", "url": Image.open(doc["image"])}

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import mlflow
 import pytest
 
+from recap.integrations.mlflow import recap_audit
 from tests.integrations.conftest import MODEL, Audited
 
 pytestmark = pytest.mark.integrations
-pytest.importorskip("mlflow", reason="MLflow is not installed: make test-integrations")
-
-import mlflow  # noqa: E402
-
-from recap.integrations.mlflow import recap_audit  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
