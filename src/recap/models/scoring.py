@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from recap.models.packed import PackedAttention
 
 
+Likelihood = tuple[float, bool]
+"""log p of a continuation, and whether greedy decoding would give it"""
+
+
 class Scorer:
     """A frozen model with its prompter. Everything runs without gradients and without a cache."""
 
@@ -87,6 +91,32 @@ class Scorer:
             found.append(scores[0] - scores[1])
         return found
 
+    @torch.inference_mode()
+    def tree_likelihoods(
+        self, batch: TreeBatch | Prompted, answers: Sequence[Sequence[Sequence[int]]]
+    ) -> list[list[Likelihood]]:
+        """log p of single-token continuations of every question of one request, from one forward of its tree."""
+        batch = self.ready(batch) if isinstance(batch, Prompted) else batch
+        hidden = self._forward_trees(batch, batch.read)[batch.read]
+        logs = torch.log_softmax(self.head(hidden.to(self.head.weight.dtype)).float(), dim=-1)
+        best = logs.argmax(dim=-1).tolist()
+        return [[(float(logs[i, token]), best[i] == token) for (token,) in some] for i, some in enumerate(answers)]
+
+    @torch.inference_mode()
+    def plain_likelihoods(self, request: Request, answers: Sequence[Sequence[Sequence[int]]]) -> list[list[Likelihood]]:
+        """log p of continuations of every question, each by itself through the whole model."""
+        found: list[list[Likelihood]] = []
+        for question, some in zip(request.questions, answers, strict=True):
+            inputs = self.prompt_inputs(question, request)
+            scored: list[Likelihood] = []
+            for answer in some:
+                logs = self._continuation_logs(inputs, answer)
+                best = logs.argmax(dim=-1).tolist()
+                total = float(sum(logs[i, token] for i, token in enumerate(answer)))
+                scored.append((total, best == list(answer)))
+            found.append(scored)
+        return found
+
     def _contrast(self, logits: torch.Tensor) -> torch.Tensor:
         """log Σ p of the yes tokens less that of the no tokens, from their logits alone, (n, tokens) → (n,)."""
         yes, no = logits.split([len(self.yes_ids), len(self.no_ids)], dim=-1)
@@ -145,10 +175,14 @@ class Scorer:
 
     def _continuation(self, inputs: dict[str, Any], answer: Sequence[int]) -> float:
         """Σ log p of a continuation's tokens, each after all before it."""
+        logs = self._continuation_logs(inputs, answer)
+        return float(sum(logs[i, token] for i, token in enumerate(answer)))
+
+    def _continuation_logs(self, inputs: dict[str, Any], answer: Sequence[int]) -> torch.Tensor:
+        """log p over the vocabulary where each of a continuation's tokens comes, (tokens, vocabulary)."""
         wide = self.extended(inputs, answer[:-1])
         logits = self.model(**wide, use_cache=False).logits[0, -len(answer) :].float()
-        logs = torch.log_softmax(logits, dim=-1)
-        return float(sum(logs[i, token] for i, token in enumerate(answer)))
+        return torch.log_softmax(logits, dim=-1)
 
     def extended(self, inputs: dict[str, Any], tokens: Sequence[int]) -> dict[str, Any]:
         """The inputs with these tokens of an answer behind them."""

@@ -10,7 +10,9 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from starlette.exceptions import HTTPException
 
+from recap.answers import MOST_CLAIMS
 from recap.audit import AuditCase
+from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
 from recap.server.intake.images import InputImage, PictureOpener
@@ -22,8 +24,6 @@ from recap.server.service import Service, public_name
 from recap.texts import ClaimVerdict, TextReading
 
 LONGEST = 20_000
-MOST_CLAIMS = 64
-"""in one text; more are refused, as more questions in one batch are"""
 
 
 class TextRequest(BaseModel):
@@ -117,6 +117,8 @@ def add_text_audits(
             verdicts = [or_raise(each) for each in await batcher.audit(cases)] if cases else []
         told = service.auditor.judge_text(reading, verdicts)
         metrics.audited_text(told.claims)
+        for each in told.claims:
+            emit_verdict(each.word, each.by_policy["risk"], each.reason if service.log_questions else None)
         note(verdicts=[each.word for each in told.claims], errors=0)
         if service.log_questions:
             note(questions=[each.question for each in told.claims], answers=[each.claim.answer for each in told.claims])
