@@ -72,6 +72,7 @@ def calibrate(
     mode: str | None = None,
     first: float | None = None,
     target_scores: MarginTable | File | None = None,
+    presuppositions: MarginTable | File | None = None,
     level: float = 0.95,
     graph: Graph | File | None = None,
     any_model: bool = False,
@@ -86,7 +87,9 @@ def calibrate(
     `of="hallucination"` false assertions; `per="family"` keeps that for each relation family. Where the rows cannot
     show it, an error says what they can. The mode is chosen by the accuracy of what is accepted (`gate="utility"`, with
     20 units or more), or as in the paper, by whether confidence may be a veto (`gate="paper"`). With `target_scores`
-    the threshold is ranked on those rows, whose labels are not looked at.
+    the threshold is ranked on those rows, whose labels are not looked at. What texts suppose is calibrated on the
+    existence rows and the claims about absent things of `table`, or on those of `presuppositions`, which then calibrate
+    nothing else.
 
     With `repair` the opposite answer is offered where enough speaks for it: at most a share `repair_at_most` of such
     corrections is wrong (`risk_at_most` where that is given, else 0.1), with this `confidence`. With `undecided` an
@@ -94,7 +97,7 @@ def calibrate(
     """
     if first is not None and mode != "staged":
         raise RecapError("--first belongs to --mode staged")
-    given = (each for each in (table, target_scores) if not isinstance(each, MarginTable))
+    given = (each for each in (table, target_scores, presuppositions) if not isinstance(each, MarginTable))
     refuse_overwriting(out, *given)
     if risk_at_most is None and (of, per) != (None, None):
         raise RecapError("--of and --per belong to --risk-at-most")
@@ -111,10 +114,12 @@ def calibrate(
     rows = as_table(table, graph)
     target = None if target_scores is None else as_table(target_scores, graph)
     first_stage = FIRST_STAGE if first is None else first
+    supposed = None if presuppositions is None else as_table(presuppositions, graph)
     surely = CONFIDENCE_LEVEL if confidence is None else confidence
     asked = (each for each in (repair_at_most, risk_at_most, REPAIR_RISK) if each is not None)
     wrong = next(asked) if repair else None
     more: dict[str, Any] = {"mode": mode, "level": level, "gate": gate, "repair": wrong, "undecided": undecided}
+    more["presuppositions"] = supposed
     if risk_at_most is not None:
         policy = certify_table(rows, risk_at_most, surely, of=of or "error", per=per, **more)
     else:

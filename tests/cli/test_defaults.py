@@ -17,7 +17,8 @@ FUNCTIONS = {
     "audit": ("recap.audit:Auditor.load", "recap.audit:Auditor.audit", "recap.audit:Auditor.audit_text"),
     "bench": ("recap.bench.run:bench", "recap.bench.pictures:bench_pictures"),
     "calibrate": ("recap:calibrate",),
-    "captions": ("recap.audit:Auditor.load", "recap.world.captions:caption_study"),
+    "captions": ("recap.audit:Auditor.load", "recap.world.caption_study:caption_study"),
+    "compare": ("recap:compare",),
     "data fetch": ("recap.datasets.fetch:fetch_dataset",),
     "data stats": ("recap.datasets:load_dataset", "recap.datasets:dataset_stats"),
     "decide": ("recap:decide",),
@@ -26,6 +27,7 @@ FUNCTIONS = {
     "graph check": ("recap.claims:check_graph",),
     "graph learn": ("recap.evaluation.learned_graph:learn_graph",),
     "graph show": ("recap:load_graph",),
+    "import": ("recap:import_log",),
     "parse": ("recap:parse", "recap:extract"),
     "plan": ("recap:plan_labels",),
     "probe": ("recap:probe",),
@@ -38,7 +40,9 @@ FUNCTIONS = {
 NO_FUNCTION = {"serve", "data list"}
 """a process of its own, and a list that is data already: DATASETS"""
 OTHER_NAMES = {
+    "compare": {"risk": "risks"},
     "evaluate": {"risk": "risks"},
+    "import": {"file": "path"},
     "reproduce": {"model": "models"},
     "graph check": {"file": "path"},
     "graph show": {"graph": "path"},
@@ -48,7 +52,7 @@ OTHER_NAMES = {
 }
 EITHER = "answers max_pixels"
 """options of every model, here or served"""
-ONLY_PRINTING = {"json", "context", "list_"}
+ONLY_PRINTING = {"json", "context", "list_", "form"}
 WRITTEN_BY_THE_COMMAND = {
     ("score", "out"),
     ("decide", "out"),

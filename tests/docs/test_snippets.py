@@ -12,6 +12,7 @@ from tests.docs.reading import ROOT, Block, snippets
 from tests.docs.rules import STAND_INS
 
 IMPORTS_ONLY = {
+    "docs/extend.md": "tests/test_extend.py builds, installs and runs it: what it registers should stay out of other tests",
     "docs/cluster.md": "needs Ray; make test-ray runs its like",
     "docs/served.md": "needs a server; tests/models/remote runs its like",
     "docs/serve.md": "needs a server before the guard; tests/server/test_guard.py runs its like",

@@ -69,6 +69,14 @@ def run(
         bool,
         typer.Option("--undecided", help='Say "cannot be told" where claim and contradiction have the same support.'),
     ] = False,
+    presuppositions: Annotated[
+        Path | None,
+        opt.option(
+            "TABLE",
+            "Existence rows and claims about absent things: they calibrate what texts suppose, and nothing else.",
+            "TABLE's own such rows",
+        ),
+    ] = None,
     level: opt.Level = 0.95,
     graph: opt.GraphFile = None,
     any_model: opt.AnyModel = False,
@@ -106,11 +114,12 @@ def run(
     from recap.policy.existence import existence_rows
     from recap.statistics import accuracy, hallucination_fpr
 
-    refuse_overwriting(out, table, target_scores, graph)
+    refuse_overwriting(out, table, target_scores, presuppositions, graph)
     relations = recap.load_graph(graph)
     rows = recap.read_table(table, relations)
     target = None if target_scores is None else recap.read_table(target_scores, relations)
-    policy = recap.calibrate(rows, **options, target_scores=target)
+    supposed = None if presuppositions is None else recap.read_table(presuppositions, relations)
+    policy = recap.calibrate(rows, **options, target_scores=target, presuppositions=supposed)
     ranked = policy.ranked_on
     if target is not None and ranked is not None and ranked.rows < len(target):
         notice(f"{len(target) - ranked.rows} of {len(target)} target rows cannot be scored and were left out")
@@ -165,6 +174,10 @@ def run(
     if policy.undecided is not None:
         typer.echo(f"undecided  {policy.undecided.verdict}")
     typer.echo(f"promise    {policy.promise}")
+    if policy.existence:
+        typer.echo(f"existence  {policy.existence.statement}")
+    if policy.presupposition:
+        typer.echo(f"texts      {policy.presupposition.statement}")
     if ranked:
         typer.echo(f"ranked on  {ranked.rows} target rows in {ranked.units} units; their labels, if any, chose nothing")
         typer.echo(

@@ -9,7 +9,7 @@ import typer
 
 from recap.cli import options as opt
 from recap.cli.console import load_auditor, notice
-from recap.errors import RecapError
+from recap.errors import RecapError, one_of
 
 
 def run(
@@ -64,6 +64,9 @@ def run(
     upstream_timeout: Annotated[
         float | None, opt.option("S", "Guard: seconds the upstream may be silent.", "120", min=0.1, max=3600)
     ] = None,
+    claims: Annotated[
+        str | None, opt.option("WHO", "Claims of texts: rules, or both (a served --model lists them too).", "rules")
+    ] = None,
     plain: opt.Plain = False,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
@@ -113,4 +116,8 @@ def run(
         if model is None:
             raise RecapError("--review needs --model: a table is about one model, and several come with the package")
     auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
-    serve(Service(auditor, policy_file=policy, review=review, **options), host, port, notice)
+    one_of(claims or "rules", ("rules", "both"), "a way to find claims here")
+    if claims == "both":
+        _ = auditor.writer  # one that cannot write is refused at the start
+    options |= {"claims": claims or "rules", "review": review}
+    serve(Service(auditor, policy_file=policy, **options), host, port, notice)

@@ -31,6 +31,7 @@ from recap.policy.policy import (
     stages,
     with_reference,
 )
+from recap.policy.presupposition import calibrate_presupposition
 from recap.policy.reason import Evidence, Witness, confidence_reason, correction_sentence, sentence
 from recap.policy.repair import Repair
 from recap.policy.scores import RELATION_RISK, Scores
@@ -108,12 +109,14 @@ def calibrate_table(
     repair: float | None = None,
     repair_confidence: float = 0.9,
     undecided: bool = False,
+    presuppositions: MarginTable | None = None,
 ) -> Policy:
     """A policy from the labelled rows of a table; unlabelled rows are left out.
 
-    Rows that state that something exists calibrate `Policy.existence`, and nothing else. With `repair` answers are
-    corrected such that at most this share of the corrections is wrong; `undecided` says where it cannot be told.
-    Without a `gate` utility chooses the mode, where none is given and units are not too few.
+    Rows that state that something exists, here or in a table of `presuppositions`, calibrate what texts suppose, and
+    nothing else. With `repair` answers are corrected such that at most this share of the corrections is wrong;
+    `undecided` says where it cannot be told. Without a `gate` utility chooses the mode, where none is given and units
+    are not too few.
     """
     check_mode(mode)
     _check_extensions(mode, repair, undecided)
@@ -128,7 +131,9 @@ def calibrate_table(
     if mode is not None and mode not in MODES:
         fitted, scores = fitted_on(rows, mode, rows.labelled), cross_fitted(scores, rows, mode)
     policy = calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
-    policy = replace(policy, fitted=fitted, utility=utility, existence=calibrate_existence(table))
+    policy = with_presuppositions(
+        replace(policy, fitted=fitted, utility=utility), table if presuppositions is None else presuppositions
+    )
     if repair is None and not undecided:
         return policy
     corrects = tells = None
@@ -154,6 +159,7 @@ def certify_table(
     gate: str | None = "paper",
     repair: float | None = None,
     undecided: bool = False,
+    presuppositions: MarginTable | None = None,
 ) -> Policy:
     """A policy that keeps the risk, from the labelled rows of a table; existence is calibrated as without a promise.
 
@@ -196,8 +202,15 @@ def certify_table(
         tuning=tuning,
         barred=barred,
     )
-    policy = replace(policy, repair=corrects, undecided=tells)
-    return replace(policy, fitted=fitted, utility=utility, existence=calibrate_existence(table))
+    policy = replace(policy, repair=corrects, undecided=tells, fitted=fitted, utility=utility)
+    return with_presuppositions(policy, table if presuppositions is None else presuppositions)
+
+
+def with_presuppositions(policy: Policy, table: MarginTable) -> Policy:
+    """The policy with what a table shows of things that are not there; what it says of answers stays as it is."""
+    check_policy(policy, table.graph, table.model, table.source)
+    known = {"existence": calibrate_existence(table), "presupposition": calibrate_presupposition(table)}
+    return replace(policy, **known)
 
 
 def _probed(scores: Scores, rows: MarginTable) -> Scores:

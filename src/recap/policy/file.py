@@ -27,6 +27,7 @@ CONCLUSIONS = {
     "utility": ("verdict",),
     "repair": ("before", "after"),
     "undecided": ("verdict",),
+    "presupposition": ("statement",),
 }
 """what a person finds first in a part; it follows from the rest, and is not read again"""
 
@@ -46,7 +47,7 @@ def policy_json(policy: Policy) -> str:
         part = getattr(policy, name)
         if part is not None:
             document[name] = {each: getattr(part, each) for each in conclusions} | document[name]
-    for name in ("ranked_on", "fitted", "utility", "existence", "repair", "undecided"):
+    for name in ("ranked_on", "fitted", "utility", "existence", "presupposition", "repair", "undecided"):
         if getattr(policy, name) is None:
             del document[name]
     if policy.cdfs.sample is None:

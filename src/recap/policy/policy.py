@@ -16,6 +16,7 @@ from recap.errors import RecapError
 from recap.policy.existence import Existence
 from recap.policy.gate import Gate, confidence_gate
 from recap.policy.guarantee import NOTHING_PROMISED, Guarantee
+from recap.policy.presupposition import Presupposition
 from recap.policy.repair import Repair
 from recap.policy.scores import RELATION_RISK, Scores
 from recap.policy.undecided import Undecided, with_regimes
@@ -24,6 +25,7 @@ from recap.risks.equations import selector
 from recap.risks.fitted import Fit
 from recap.statistics import EmpiricalCDF, accepted_count, coverage_threshold
 from recap.table import Bools, Floats, MarginTable
+from recap.tabular import Tabular
 
 IMG, SELECTOR, CONFIDENCE, STAGED = "recap-img", "recap-selector", "confidence", "staged"
 MODES = (IMG, SELECTOR, CONFIDENCE, STAGED)
@@ -155,10 +157,31 @@ class Policy:
     """the comparison that chose the mode, where the utility gate did"""
     existence: Existence | None = None
     """whether things are there at all, for claims in texts; None if calibration held no such rows"""
+    presupposition: Presupposition | None = None
+    """whether the things of a relation are there, for texts; None if calibration held no claims about absent things"""
     repair: Repair | None = None
     """which answers are corrected; None where none is"""
     undecided: Undecided | None = None
     """which answers cannot be told; None where every answer is accepted or rejected"""
+
+    def __repr__(self) -> str:
+        held = f"threshold {self.threshold:.4g}, {self.coverage:.0%} coverage"
+        of = "" if self.model is None else f" of {self.model}"
+        return f"Policy({self.mode}, {held}, fitted on {self.counts.rows} rows in {self.counts.units} units{of})"
+
+    def _repr_html_(self) -> str:
+        counts = self.counts
+        told = {
+            "mode": self.mode,
+            "accepts": f"risk ≤ {self.threshold:.4g}, {self.coverage:.0%} of answers",
+            "promise": self.promise,
+            "gate": "" if self.gate is None else self.gate.verdict,
+            "fitted on": f"{counts.rows} rows in {counts.units} units, {counts.covered} of them inside the graph",
+            "outside the graph": "nothing is accepted" if self.fallback is None else "confidence decides",
+            "model": self.model or "unnamed",
+        }
+        rows = tuple((name, text) for name, text in told.items() if text)
+        return Tabular("RECAP policy", ("", ""), rows).to_html()
 
     @property
     def promise(self) -> str:
@@ -306,6 +329,11 @@ def _one_of_each(risk: Floats, units: NDArray[np.intp]) -> Floats:
     own = np.split(risk[order], np.flatnonzero(np.diff(units[order])) + 1)
     lots = (int.from_bytes(hashlib.sha256(each.tobytes()).digest()[:8]) for each in own)
     return np.array([each[lot % len(each)] for each, lot in zip(own, lots, strict=True)])
+
+
+def asks_for_things(policy: Policy) -> bool:
+    """Whether the policy can use the question whether a thing is there."""
+    return policy.existence is not None or (policy.presupposition is not None and policy.presupposition.asks)
 
 
 def needs_relation(mode: str | None) -> bool:

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from recap.audit import AuditCase, Verdict
 from recap.claims import Claim
 from recap.errors import RecapError
+from recap.integrations.telemetry import emit_verdict
 from recap.policy import Policy
 from recap.probes import plan_probes
 from recap.server.batching import Batcher
@@ -77,6 +78,7 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
         if isinstance(result, RecapError):
             return ErrorResponse(error=str(result))
         metrics.audited(result)
+        emit_verdict(result.word, result.risk, result.reason if service.log_questions else None)
         trail = result.to_json()
         # A row without its model and picture: what a server calls them means nothing elsewhere.
         row = {name: value for name, value in trail["row"].items() if name not in ("model", "image", "unit")}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from recap.audit import Verdict
 from recap.server.guard.upstream import DONE, UpstreamError, data_of, event_of
 
 LONGEST_REASON = 300
@@ -35,12 +34,6 @@ class Annotation:
     """parts of the answer that may hold a claim and were passed over, and why"""
     correction: str | None = None
     """the opposite answer, where the policy offers it instead"""
-
-    @classmethod
-    def of(cls, verdict: Verdict) -> Annotation:
-        mode, risk, threshold = verdict.mode, verdict.risk, verdict.threshold
-        told = cls(verdict.word, verdict.reason, verdict.answer, verdict.accepted, risk, threshold, mode)
-        return replace(told, correction=verdict.correction)
 
     @property
     def document(self) -> dict[str, Any]:
