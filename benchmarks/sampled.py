@@ -24,9 +24,8 @@ from recap.datasets import load_dataset
 from recap.models.contract import Request
 from recap.models.load import load_model
 from recap.models.sampled import SampledLocalModel
-from recap.policy import load_policy
+from recap.policy import calibrate_table, load_policy
 from recap.policy.closeness import sampling_errors
-from recap.policy.decide import calibrate_table
 from recap.probing import LocalEngine, plan_job, rows_of, run_job
 from recap.probing.run import ProbeRun
 from recap.risks.compute import compute_risk
