@@ -58,6 +58,9 @@ def _tables(folder: Path) -> None:
     table = str(folder / "table.jsonl")
     probed = recap("probe", "world:whatsup", "--limit", "160", "--model", "world:aligned", "--out", table)
     assert probed.exit_code == 0, probed.output
+    absent = str(folder / "absent.jsonl")
+    probed = recap("probe", "world:existence", "--limit", "180", "--model", "world:aligned", "--out", absent)
+    assert probed.exit_code == 0, probed.output
     calibrated = recap("calibrate", table, "--coverage", "0.8", "--out", str(folder / "policy.json"))
     assert calibrated.exit_code == 0, calibrated.output
     for name in ("calibration.jsonl", "new.jsonl", "pilot.jsonl", "vsr.jsonl"):
