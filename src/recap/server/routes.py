@@ -18,7 +18,7 @@ from recap.probes import plan_probes
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
 from recap.server.intake.images import InputImage, PictureOpener
-from recap.server.logs import note
+from recap.server.logs import note_audits
 from recap.server.metrics import Metrics
 from recap.server.readiness import Readiness
 from recap.server.schema import (
@@ -87,10 +87,9 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
         """What the log says of a request: verdicts, and questions if the operator wants them."""
         made = [each for each in answers if isinstance(each, AuditResponse)]
         words = {None: "uncalibrated", True: "accepted", False: "rejected"}
-        said = ["no-verdict" if each.no_verdict else words[each.accepted] for each in made]
-        note(verdicts=said, errors=len(answers) - len(made))
-        if service.log_questions:
-            note(questions=[each.question for each in made], answers=[each.answer for each in made])
+        verdicts = ["no-verdict" if each.no_verdict else words[each.accepted] for each in made]
+        said = [(word, each.question, each.answer) for word, each in zip(verdicts, made, strict=True)]
+        note_audits(said, len(answers) - len(made), questions=service.log_questions)
 
     def case(given: AuditRequest, picture: InputImage, claim: Claim | None = None) -> AuditCase:
         return AuditCase.of(picture.image, given.question, given.answer, service.auditor.graph, claim, picture.name)
