@@ -179,6 +179,18 @@ def test_two_likelihoods_without_words_need_to_be_told_apart(tmp_path: Path) -> 
         import_log("lmms-eval", log, choices="a,b")
 
 
+def test_choices_scored_without_their_question_do_not_count(tmp_path: Path) -> None:
+    """acc_mutual_info makes lm-eval score each choice twice, the second time behind nothing."""
+
+    def twice(line: dict[str, Any]) -> None:
+        for i, word in enumerate((" yes", " no")):
+            line["arguments"][f"gen_args_{2 + i}"] = {"arg_0": "", "arg_1": word}
+            line["filtered_resps"].append(["-9.0" if i else "-0.1", "False"])
+
+    log = _changed(CHOICE, tmp_path / CHOICE.name, twice)
+    assert import_log("lm-eval", log).rows == import_log("lm-eval", CHOICE).rows
+
+
 def test_choices_that_are_no_yes_and_no_are_left_out(tmp_path: Path) -> None:
     def letters(line: dict[str, Any]) -> None:
         for i, request in enumerate(line["arguments"].values()):
@@ -228,6 +240,7 @@ def test_small_things() -> None:
     assert margin_of(["yes", None], [-1.0, -2.0]) is None
     assert margin_of(["yes", "no"], [-1.0, -math.inf]) is None
     assert [truth(v) for v in ("Yes.", True, 0, "maybe", ["no"], None)] == ["yes", "yes", "no", None, "no", None]
+    assert truth("['yes']") == "yes"
     assert [truth(v, ["no", "yes"]) for v in ("0", 1, "B", "yes")] == ["no", "yes", "yes", "yes"]
     assert [answer_in(t) for t in ("<think>no…</think> Yes.", "False", "I do not know", '{"answer": "no"}')] == [
         "yes",

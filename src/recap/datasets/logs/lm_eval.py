@@ -67,6 +67,10 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
     requests = [cast(dict[str, Any], each) for each in cast(dict[str, Any], line.get("arguments") or {}).values()]
     texts = [str(each.get("arg_1", "")) for each in requests]
     responses = cast(list[Any], line["filtered_resps"])
+    if len(requests) == len(responses):
+        # Some metrics also score the choices without their question: only what follows the question counts.
+        asked = [i for i, each in enumerate(requests) if each.get("arg_0") == requests[0].get("arg_0")]
+        texts, responses = [texts[i] for i in asked], [responses[i] for i in asked]
     margin = answer = None
     choices: list[str] = []
     if responses and all(_is_likelihood(each) for each in responses):

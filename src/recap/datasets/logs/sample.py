@@ -153,7 +153,8 @@ def truth(value: Any, choices: Sequence[str] = ()) -> str | None:
     """A target as yes or no: the word itself, or the place or letter of a choice; None where it is unknown."""
     if isinstance(value, list) and value:
         value = cast(list[Any], value)[0]
-    word = str(value).strip().strip(".").lower() if isinstance(value, str | int | bool) else ""
+    # lm-eval writes lists of targets as text: "['yes']".
+    word = str(value).strip().strip("[]'\". ").lower() if isinstance(value, str | int | bool) else ""
     words = [choice_word(choice) for choice in choices]
     if word.isdecimal() and int(word) < len(words):
         return words[int(word)]
