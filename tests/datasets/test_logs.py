@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import shutil
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import recap as package
 from recap import RecapError, import_log, probe, read_table
@@ -233,6 +236,41 @@ def test_a_broken_archive_is_one_line(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(RecapError, match=r"pip install 'recap-vlm\[logs\]'"):
         import_log("inspect", LOGS / "inspect.eval")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["type", "text", "role", "content", "image", "arg_0", "message"]), inner, max_size=2
+        )
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_a_log_of_any_shape_is_rows_or_one_line(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """One value anywhere in a sample is replaced by something else: no other error than ours."""
+    harness, path = data.draw(
+        st.sampled_from(
+            [("lm-eval", CHOICE), ("lm-eval", GENERATE), ("lmms-eval", WORDS), ("inspect", LOGS / "inspect.json")]
+        )
+    )
+    whole = json.loads(path.read_text()) if harness == "inspect" else json.loads(path.read_text().splitlines()[0])
+    part = whole["samples"] if harness == "inspect" else whole
+    while True:
+        key = data.draw(st.sampled_from(range(len(part)) if isinstance(part, list) else sorted(part)))
+        if not isinstance(part[key], dict | list) or not part[key] or data.draw(st.booleans()):
+            part[key] = data.draw(JSON)
+            break
+        part = part[key]
+    log = tmp_path_factory.mktemp("log") / "log.json"
+    log.write_text(json.dumps(whole))
+    with contextlib.suppress(RecapError):
+        import_log(harness, log)
 
 
 def test_small_things() -> None:

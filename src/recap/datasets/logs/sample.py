@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -133,6 +133,21 @@ class LogSample:
         if name[:5].lower() == "data:":
             return (keep_picture(name, fields.pictures), None) if fields.pictures else (None, picture_digest(name))
         return name, None
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """A logged object; what is none has no fields."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def read_sample(place: int, make: Callable[[], LogSample]) -> LogSample | UnreadSampleError:
+    """A sample, or why it is none: logs of other versions may have other shapes, and one must not end the import."""
+    try:
+        return make()
+    except RecapError as error:
+        return UnreadSampleError(place, str(error))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        return UnreadSampleError(place, f"it has not the shape of a sample ({type(error).__name__}: {error})")
 
 
 def sentences(prompt: str) -> Iterator[str]:
