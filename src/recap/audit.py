@@ -12,13 +12,16 @@ from PIL import Image
 
 from recap.claims import Claim, Graph, Statement, default_graph, load_graph
 from recap.claims.plausible import impossible
-from recap.errors import RecapError, quoted
+from recap.claims.text import CLAIM_SOURCES, extract, listed_claims
+from recap.errors import RecapError, one_of, quoted
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
-from recap.models.contract import crop_note
+from recap.models.contract import Writer, crop_note, noise_of
 from recap.models.domain import Domain, PictureCheck
 from recap.models.load import bundled_domain, default_policy, load_model
-from recap.policy import Decision, Policy, Standing, Witness, check_policy, decide, load_policy
+from recap.policy import Decision, Policy, Standing, Witness, asks_for_things, check_policy, decide, load_policy
+from recap.policy.closeness import SamplingError, sampling_errors, too_close
+from recap.policy.decide import verdict_word
 from recap.policy.modes import probes_of
 from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
@@ -100,7 +103,15 @@ class Verdict:
     model: str | None = None
     """the name of the model that was asked"""
     promise: str | None = None
-    """what the policy guarantees of the answers that it accepts like this one; None where nothing"""
+    """what the policy guarantees of the answers that it accepts, or corrects, like this one; None where nothing"""
+    correction: str | None = None
+    """the opposite answer, where the policy offers it instead"""
+    undecided: bool = False
+    """whether it cannot be told: neither the claim nor its contradiction has support that counts"""
+    too_close: bool = False
+    """the risk lies within the noise band of the threshold: another engine, batch or precision may decide otherwise"""
+    sampling: SamplingError | None = None
+    """what sampling leaves open, where margins come from sampled answers"""
     probes: tuple[ProbeResult, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
@@ -122,18 +133,22 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """accepted, rejected, no-verdict outside the model's domain, or uncalibrated where nothing is calibrated."""
+        """accepted, rejected, corrected or cannot-be-told; no-verdict outside the model's domain, or uncalibrated where
+        nothing is calibrated."""
         if self.no_verdict is not None:
             return "no-verdict"
-        return {None: "uncalibrated", True: "accepted", False: "rejected"}[self.accepted]
+        return "uncalibrated" if self.accepted is None else verdict_word(self.accepted, self.correction, self.undecided)
 
     def to_json(self) -> dict[str, Any]:
         """The whole verdict with its trail."""
-        return {name: value for name, value in vars(self).items() if name != "foreign"} | {
+        hidden = {"foreign", "undecided", "too_close", *(() if self.sampling else ("sampling",))}
+        return {name: value for name, value in vars(self).items() if name not in hidden} | {
+            "verdict": self.word,
             "notes": list(self.notes),
             "witness": self.witness and vars(self.witness),
             "standing": vars(self.standing),
             "probes": [vars(probe) for probe in self.probes],
+            **({"sampling": vars(self.sampling)} if self.sampling else {}),
             "row": self.row.model_dump(mode="json", exclude_none=True) | {"claim": self.row.claim},
         }
 
@@ -241,7 +256,24 @@ class Auditor:
         ]
         return [
             self._within(verdict, item.statement, check.strangeness.get(item.image or "", 0.0))
-            for verdict, item in zip(noted, items, strict=True)
+            for verdict, item in zip(self._weighed(noted), items, strict=True)
+        ]
+
+    def _weighed(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """The verdicts, with a note where rounding, or sampling, could have turned them; none is changed."""
+        policy, rows, samples = self.policy, [verdict.row for verdict in verdicts], self.model.identity.samples
+        if policy is None or not rows:
+            return list(verdicts)
+        if samples:
+            errors = sampling_errors(policy, rows, self.graph, samples)
+            noted = zip(verdicts, errors, strict=True)
+            return [replace(each, notes=(*each.notes, error.note), sampling=error) for each, error in noted]
+        width = noise_of(self.model)
+        close = too_close(policy, rows, self.graph, width)
+        note = f"too close: margins that differ by {width:.2g}, as between engines and batches, can turn this verdict"
+        return [
+            replace(each, notes=(*each.notes, note), too_close=True) if near else each
+            for each, near in zip(verdicts, close, strict=True)
         ]
 
     def _within(self, verdict: Verdict, statement: Statement, strangeness: float) -> Verdict:
@@ -254,26 +286,50 @@ class Auditor:
         notes = (*verdict.notes, *domain.notes(name, statement, strangeness))
         return replace(_without_verdict(told, why, self.graph), notes=notes)
 
-    def audit_text(self, image: Picture, text: str, *, exists: bool | None = None) -> TextVerdict:
+    def audit_text(
+        self, image: Picture, text: str, *, exists: bool | None = None, claims: str = "rules"
+    ) -> TextVerdict:
         """Every spatial claim of a caption or answer, audited as it is said, all in the picture's one forward.
 
         `exists` also asks whether the things are there: a relation about a thing that is not is rejected for that.
-        Left open, it is asked where the policy was calibrated on it.
+        Left open, that is done where the policy was calibrated on it. `claims` is who finds the claims: rules, a served
+        model, or both.
         """
-        reading = self.read_text(text, exists=exists)
+        reading = self.read_text(text, exists=exists, claims=claims)
         name = str(image) if isinstance(image, str | Path) else None
         cases = [AuditCase(image, each.question, each.claim, each.said.answer, name) for each in reading.checks]
         return self.judge_text(reading, self.audit_many(cases) if cases else [])
 
-    def read_text(self, text: str, *, exists: bool | None = None) -> TextReading:
+    def read_text(self, text: str, *, exists: bool | None = None, claims: str = "rules") -> TextReading:
         """The claims of a text, ready to be audited."""
-        calibrated = self.policy is not None and self.policy.existence is not None
-        return TextReading.of(text, self.graph, exists=calibrated if exists is None else exists)
+        one_of(claims, CLAIM_SOURCES, "a way to find claims")
+        ask = exists is True or (exists is None and self.asks_for_things)
+        if claims == "rules":
+            found = extract(text, self.graph, exists=ask)
+        else:
+            found = listed_claims(text, self.graph, self.writer.complete, source=claims, exists=ask)
+        return TextReading.of(found, self.graph, exists=exists)
+
+    @property
+    def writer(self) -> Writer:
+        """The model as one that writes; an error if it only answers yes or no."""
+        if not isinstance(self.model, Writer):
+            raise RecapError(
+                f"{self.model.identity.name} cannot list claims: only served models write (--model "
+                "http://host:port/v1); without --claims the rules find them"
+            )
+        return self.model
+
+    @property
+    def asks_for_things(self) -> bool:
+        """Whether the policy can use the question whether a thing is there."""
+        return self.policy is not None and asks_for_things(self.policy)
 
     def judge_text(self, reading: TextReading, verdicts: Sequence[Verdict]) -> TextVerdict:
         """What follows for a text from the verdicts on its checks."""
         told = [self._without_nonsense(each, verdict) for each, verdict in zip(reading.checks, verdicts, strict=True)]
-        return reading.judged(told, None if self.policy is None else self.policy.existence)
+        frozen = self.policy
+        return reading.judged(told, *((None, None) if frozen is None else (frozen.existence, frozen.presupposition)))
 
     def _without_nonsense(self, check: Check, verdict: Verdict) -> Verdict:
         """The verdict where contradictions that cannot be ("Does the bird contain the tree?") count as neutral."""
@@ -350,9 +406,10 @@ def _verdicts(
 
 def _without_verdict(verdict: Verdict, why: str, graph: Graph) -> Verdict:
     """The same evidence, with nothing decided."""
-    decided = dict.fromkeys(("accepted", "risk", "threshold", "mode", "witness", "promise"))
+    decided = dict.fromkeys(("accepted", "risk", "threshold", "mode", "witness", "promise", "correction"))
     reason = f"no verdict: {why}; the evidence: {evidence_summary(verdict.row, graph)}"
-    return replace(verdict, **decided, standing=Standing(), foreign=False, reason=reason, no_verdict=why)
+    reset: dict[str, Any] = {"standing": Standing(), "foreign": False, "undecided": False}
+    return replace(verdict, **decided, **reset, reason=reason, no_verdict=why)
 
 
 def _open(picture: Picture) -> Image.Image:

@@ -10,8 +10,8 @@ from typing import Any
 from recap.audit import AuditCase, Auditor, Picture, Verdict
 from recap.errors import RecapError
 from recap.models.domain import Domain, PictureCheck
-from recap.models.load import bundled_domain
-from recap.policy import Policy, load_policy
+from recap.models.load import bundled_domain, default_policy
+from recap.policy import Policy, asks_for_things, load_policy
 from recap.schemes import DEFAULT_MODELS, scheme_of
 from recap.store import Store
 from recap.texts import TextReading, TextVerdict
@@ -30,6 +30,7 @@ class BundledAuditor(Auditor):
             raise RecapError("no model is bundled with this installation")
         self.names, self._options = tuple(names), options
         self._loaded: dict[str, tuple[Auditor, Domain | None]] = {}
+        self._asks: bool | None = None
         first = self.auditor(self.names[0])
         super().__init__(
             first.model, first.policy, first.graph, first.store, any_model=first.any_model, domain=first.domain
@@ -76,6 +77,15 @@ class BundledAuditor(Auditor):
                 said = self.auditor(name).using(self.store).audit_many(strange)
                 verdicts |= {i: self._told(verdict, case) for i, verdict, case in zip(mine, said, strange, strict=True)}
         return [verdicts[i] for i in range(len(prepared))]
+
+    @property
+    def asks_for_things(self) -> bool:
+        """Whether the policy of any model that may speak can use the question: who will is not known before."""
+        if self._asks is None:
+            graph = self._options.get("graph")
+            files = [file for name in self.names if (file := default_policy(name, graph)) is not None]
+            self._asks = any(asks_for_things(load_policy(file)) for file in files)
+        return self._asks
 
     def judge_text(self, reading: TextReading, verdicts: Sequence[Verdict]) -> TextVerdict:
         """What follows for a text, under the policy of the model that spoke about its picture."""

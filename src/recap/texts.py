@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from recap.claims import Claim, Graph, Statement
-from recap.claims.text import Extraction, TextClaim, Unsure, extract
+from recap.claims.text import Extraction, TextClaim, Unsure
 from recap.policy.existence import Existence
+from recap.policy.presupposition import IN_WORDS, Presupposition
 from recap.probes import existence_question, question
 from recap.table import Row
 
-WORDS = ("no-verdict", "unchecked", "uncalibrated", "accepted", "rejected")
+WORDS = ("no-verdict", "unchecked", "uncalibrated", "accepted", "cannot-be-told", "corrected", "rejected")
 """what may be said of a claim; of claims that share a place, the last of these is shown"""
 
 
@@ -39,6 +40,10 @@ class Judged(Protocol):
     def model(self) -> str | None: ...
     @property
     def promise(self) -> str | None: ...
+    @property
+    def correction(self) -> str | None: ...
+    @property
+    def word(self) -> str: ...
     @property
     def row(self) -> Row: ...
     def to_json(self) -> dict[str, Any]: ...
@@ -85,6 +90,11 @@ class ClaimVerdict:
         return None if self.claim.kind == "exists" else self.verdict.promise
 
     @property
+    def correction(self) -> str | None:
+        """The opposite of what is said, where the policy offers it; a claim rejected for what is absent has none."""
+        return self.verdict.correction if self.word == "corrected" else None
+
+    @property
     def by_policy(self) -> dict[str, Any]:
         """Risk, threshold and mode of a relation; whether a thing is there is decided by its margin alone."""
         names = ("risk", "threshold", "mode")
@@ -96,7 +106,7 @@ class ClaimVerdict:
         document = self.claim.to_json() | {"question": self.question, "verdict": self.word, "accepted": self.accepted}
         document |= self.by_policy | {"reason": self.reason, "absent": list(self.absent)}
         document |= {"no_verdict": self.verdict.no_verdict, "notes": list(self.verdict.notes)}
-        document |= {"promise": self.promise, "model": self.verdict.model}
+        document |= {"promise": self.promise, "correction": self.correction, "model": self.verdict.model}
         return document | ({"trail": self.verdict.to_json()} if trail else {})
 
 
@@ -147,17 +157,23 @@ class TextReading:
 
     extraction: Extraction
     checks: tuple[Check, ...]
+    exists: bool | None = True
+    """whether presuppositions are to be looked at; None: as far as a policy is calibrated for them"""
 
     @classmethod
-    def of(cls, text: str, graph: Graph, *, exists: bool = True) -> TextReading:
-        found = extract(text, graph, exists=exists)
-        return cls(found, tuple(Check.of(said, graph) for said in found.claims))
+    def of(cls, found: Extraction, graph: Graph, *, exists: bool | None = True) -> TextReading:
+        return cls(found, tuple(Check.of(said, graph) for said in found.claims), exists)
 
-    def judged(self, verdicts: Sequence[Judged], existence: Existence | None) -> TextVerdict:
+    def judged(
+        self, verdicts: Sequence[Judged], existence: Existence | None, presupposition: Presupposition | None = None
+    ) -> TextVerdict:
         """What follows for the text from the audits of its claims, in the order of `checks`.
 
-        A relation that is said to hold supposes its two things; where one is not there, it is rejected for that.
+        A relation that is said to hold supposes its two things; where nothing shows that they are there, it is rejected
+        for that. Without a `presupposition` rule each thing must be there by its existence question.
         """
+        if self.exists is False:
+            existence = presupposition = None
         margins = {
             check.said.subject.lower(): verdict.row.direct.image
             for check, verdict in zip(self.checks, verdicts, strict=True)
@@ -166,8 +182,10 @@ class TextReading:
         claims = [
             _existence_verdict(check, verdict, existence)
             if check.said.kind == "exists"
-            else _relation_verdict(check, verdict, existence, margins)
+            else _relation_verdict(check, verdict, _Supposed(existence, presupposition, margins))
             for check, verdict in zip(self.checks, verdicts, strict=True)
+            # Asked in case a policy can use it; where none can, and nobody wanted to know, nothing is said of it.
+            if not (check.said.kind == "exists" and existence is None and self.exists is None)
         ]
         return TextVerdict(self.extraction.text, tuple(claims), self.extraction.unsure)
 
@@ -189,24 +207,47 @@ def _existence_verdict(check: Check, verdict: Judged, existence: Existence | Non
     return ClaimVerdict(said, check.question, accepted, word, told, verdict)
 
 
-def _relation_verdict(
-    check: Check, verdict: Judged, existence: Existence | None, margins: dict[str, float | None]
-) -> ClaimVerdict:
+@dataclass(frozen=True)
+class _Supposed:
+    """What is known of the things that relations suppose."""
+
+    existence: Existence | None
+    presupposition: Presupposition | None
+    margins: dict[str, float | None]
+    """of the existence questions, by thing"""
+
+    def objection(self, said: TextClaim, direct: float | None) -> tuple[tuple[str, ...], str] | None:
+        """The things that are not there, as far as each is known by itself, and why the claim fails; None if not."""
+        asked = {name: self.margins.get(name.lower()) for name in (said.subject, said.object or "")}
+        there = {name: margin for name, margin in asked.items() if margin is not None}
+        rule, bound = self.presupposition, None if self.existence is None else self.existence.there
+        if rule is not None:
+            value = rule.value(direct or 0.0, [*there.values()])
+            if value >= rule.threshold:
+                return None
+            bound = rule.threshold if rule.asks else None
+        absent = {name: margin for name, margin in there.items() if bound is not None and margin < bound}
+        if absent and bound is not None:
+            seen = [f'no "{name}" is seen in the picture ({m:+.2f} < {bound:.2f})' for name, m in absent.items()]
+            return tuple(absent), " and ".join(seen)
+        if rule is None:
+            return None
+        things = " and ".join(f'"{name}"' for name in asked)
+        told = f"{IN_WORDS[rule.score]}, {rule.value(direct or 0.0, [*there.values()]):+.2f}, is below"
+        few = f"{rule.threshold:.2f}, which {rule.level:.0%} of claims about absent things reach at most"
+        return (), f"nothing shows that {things} are both in the picture: {told} {few}"
+
+
+def _relation_verdict(check: Check, verdict: Judged, supposed: _Supposed) -> ClaimVerdict:
     said = check.said
     if verdict.accepted is None:
         word = "uncalibrated" if verdict.no_verdict is None else "no-verdict"
         return ClaimVerdict(said, check.question, None, word, verdict.reason, verdict)
-    if existence is not None and said.answer == "yes":
-        things = [(name, margins.get(name.lower())) for name in (said.subject, said.object or "")]
-        absent = [(name, m) for name, m in things if m is not None and not existence.accepts(m, "yes")]
-        if absent:
-            named = " and ".join(
-                f'no "{name}" is seen in the picture ({m:+.2f} < {existence.there:.2f})' for name, m in absent
-            )
-            names = tuple(name for name, _ in absent)
-            return ClaimVerdict(said, check.question, False, "rejected", f"rejected: {named}", verdict, names)
+    objection = supposed.objection(said, verdict.row.direct.image) if said.answer == "yes" else None
+    if objection is not None:
+        absent, why = objection
+        return ClaimVerdict(said, check.question, False, "rejected", f"rejected: {why}", verdict, absent)
     if verdict.risk is None and verdict.mode == "fallback" and not verdict.foreign:
         why = f'"{said.relation}" is outside the relation graph, and the policy does not speak of such claims'
         return ClaimVerdict(said, check.question, None, "unchecked", why, verdict)
-    word = "accepted" if verdict.accepted else "rejected"
-    return ClaimVerdict(said, check.question, verdict.accepted, word, verdict.reason, verdict)
+    return ClaimVerdict(said, check.question, verdict.accepted, verdict.word, verdict.reason, verdict)

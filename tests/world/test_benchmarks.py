@@ -12,7 +12,8 @@ import pytest
 
 from recap.claims import default_graph
 from recap.world.backgrounds import OUTDOORS
-from recap.world.benchmarks import BENCHMARKS, CHOICES, ELSEWHERE, OPPOSITE, USUAL, benchmark
+from recap.world.benchmarks import BENCHMARKS, CHOICES, ELSEWHERE, OPPOSITE, USUAL, LabelledStatement, benchmark
+from recap.world.objects import things
 from recap.world.sample import SceneStyle, sample
 from recap.world.scene import Scenes
 from recap.world.training.train import DEVELOPMENT, DEVELOPMENT_BACKGROUNDS, TRAINING
@@ -23,6 +24,7 @@ DIGESTS = {
     "vsr": "1607f111082f4af4",
     "gsr": "a2f245251e7f4c25",
     "calibration": "88dd069ef2df5181",
+    "existence": "aad6bd1315e7dd31",
     "development": "0d602934f6e8ff11",
 }
 """of all statements: the bundled models' figures hold for these"""
@@ -40,6 +42,11 @@ def layouts(scenes: Scenes) -> list[bytes]:
     """What is where in each scene, as something to compare."""
     columns = [scenes.thing, scenes.x, scenes.y, scenes.size, scenes.depth]
     return [np.round(row, 6).tobytes() for row in np.stack(columns, 1)]
+
+
+def absent(said: LabelledStatement, scenes: Scenes) -> bool:
+    """Whether a statement is about something that is not in its picture."""
+    return not {said.subject, said.object} - {""} <= set(scenes.names(said.picture))
 
 
 def numbers(setting: SceneStyle | tuple[int, int]) -> range:
@@ -105,16 +112,29 @@ def test_statements_are_the_same_on_every_machine(name: str) -> None:
 @pytest.mark.parametrize("name", BENCHMARKS)
 def test_statements_are_clear_and_true_or_false_as_they_say(name: str) -> None:
     given = benchmark(name)
-    for relation in {said.relation for said in given.statements}:
-        about = [said for said in given.statements if said.relation == relation]
+    present = [said for said in given.statements if said.object and not absent(said, given.scenes)]
+    for relation in {said.relation for said in present}:
+        about = [said for said in present if said.relation == relation]
         scenes = given.scenes.take(np.array([said.picture for said in about]))
         places = [
-            [scenes.names(row).index(word) for row, word in enumerate(words)]
+            [scenes.thing[row].tolist().index(list(things()).index(word)) for row, word in enumerate(words)]
             for words in ([said.subject for said in about], [said.object for said in about])
         ]
         assert truth(scenes, relation, np.array(places[0]), np.array(places[1])).tolist() == [
             YES if said.true else NO for said in about
         ]
+
+
+def test_existence_says_of_every_thing_whether_it_is_there() -> None:
+    given = benchmark("existence")
+    gone = [said for said in given.statements if absent(said, given.scenes)]
+    assert not any(said.true for said in gone)
+    assert sum(said.object != "" for said in gone) == len(given.scenes)  # one statement about something absent each
+    stated = {(said.picture, said.subject): said.true for said in given.statements if said.relation == "exists"}
+    assert all(there == (name in given.scenes.names(picture)) for (picture, name), there in stated.items())
+    related = [said for said in given.statements if said.object]
+    assert all((said.picture, name) in stated for said in related for name in (said.subject, said.object))
+    assert sum(said.true for said in related) > 2500
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

@@ -11,6 +11,7 @@ import pytest
 
 from recap.world.benchmarks import BENCHMARKS, ELSEWHERE, USUAL, LabelledStatement, benchmark
 from recap.world.draw import paint_scene
+from recap.world.objects import things
 from recap.world.sample import SceneStyle, sample
 from recap.world.scene import FIRST, NOTHING, SECOND, Kind, Scenes
 from recap.world.truth import RELATIONS, UNCLEAR, YES, truth
@@ -53,8 +54,9 @@ def contradicted(statements: Iterable[LabelledStatement], painted: Scenes) -> li
         by_picture.setdefault(said.picture, []).append(said)
     wrong: list[LabelledStatement] = []
     for row, about in by_picture.items():
-        painting, names = paint_scene(painted, row, SIZE), painted.names(row)
-        pairs = {(s.subject, s.object): (names.index(s.subject), names.index(s.object)) for s in about}
+        painting, kinds = paint_scene(painted, row, SIZE), painted.thing[row].tolist()
+        place = {name: kinds.index(kind) for kind, name in enumerate(things()) if kind in kinds}
+        pairs = {(s.subject, s.object): (place[s.subject], place[s.object]) for s in about}
         seen = {pair: two_of(painting, *places) for pair, places in pairs.items()}
         wrong += [s for s in about if RULES[s.relation](seen[s.subject, s.object]) != s.true]
     return wrong
@@ -63,7 +65,9 @@ def contradicted(statements: Iterable[LabelledStatement], painted: Scenes) -> li
 def about_benchmark(name: str, rows: range) -> list[LabelledStatement]:
     """What a benchmark says, third things included, and everything else that is clear about its pairs."""
     given = benchmark(name)
-    return [said for said in given.statements if said.picture in rows] + labels_of(given.scenes, rows)
+    about = [said for said in given.statements if said.picture in rows and said.object]
+    present = [said for said in about if {said.subject, said.object} <= set(given.scenes.names(said.picture))]
+    return present + labels_of(given.scenes, rows)
 
 
 def test_every_relation_has_a_rule_of_its_own() -> None:

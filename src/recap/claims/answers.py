@@ -15,8 +15,11 @@ SENTENCE_STARTS = re.compile(
     r"a|an|as|based|because|both|he|i|in|it|it's|its|on|she|since|that|the|there|these|they|this|those", re.IGNORECASE
 )
 """words that may follow a bare yes or no: "no the mug is …" answers, "no idea", "no mug is …" and "yes or no" do not"""
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>", re.IGNORECASE | re.DOTALL)
-_OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>|\[THINK\].*?\[/THINK\]", re.IGNORECASE | re.DOTALL)
+_OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]", re.IGNORECASE)
+_CLOSED = re.compile(r".*(?:</(?:think|thinking|thought|reasoning)>|\[/THINK\])", re.DOTALL | re.IGNORECASE)
+"""a thought that the prompt opened and the answer ends"""
+_CONCLUDED = re.compile(r"(?:final answer|answer)\s*(?:is)?\s*[:：]?\s*[*_\"“]*(yes|no)\b", re.IGNORECASE)
 _FENCE = re.compile(r"^```(?:json)?|```$", re.MULTILINE)
 
 
@@ -66,3 +69,18 @@ def yes_or_no(text: str) -> str | None:
     answer, rest = match[1].lower(), match[2]
     bare = re.match(r"[^\S\n]+([\w'/-]*\w[\w'/-]*)", rest)
     return answer if bare is None or SENTENCE_STARTS.fullmatch(bare[1]) else None
+
+
+def concluded(text: str) -> str | None:
+    """The answer behind any thought: what the rest begins with, or the one answer that it names as such.
+
+    >>> concluded("<think>Is it no? The mug is right.</think> Yes."), concluded("It is on top. Final answer: no")
+    ('yes', 'no')
+    >>> concluded("<think>I wonder whether yes") is None
+    True
+    """
+    rest = _CLOSED.sub("", _THOUGHT.sub("", text))
+    if _OPEN_THOUGHT.search(rest):  # cut off inside a thought: nothing was answered
+        return None
+    named = {each.lower() for each in _CONCLUDED.findall(rest)}
+    return yes_or_no(rest.strip()) or (named.pop() if len(named) == 1 else None)

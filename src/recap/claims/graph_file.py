@@ -22,6 +22,8 @@ from recap.plugins import installed, load_plugin, told_by
 
 MOST_PROBLEMS = 100
 """that are looked for: whoever mends these runs the check again"""
+EXTENDED = "extended"
+"""names the shipped graph that goes beyond the paper's, where a file is asked for"""
 Notes = Mapping[tuple[str, str], str]
 """(relation, contradiction) → what stands beside it in the file"""
 
@@ -62,10 +64,20 @@ def default_graph() -> Graph:
     return graph_from_text("graph.toml", text)
 
 
+@cache
+def extended_graph() -> Graph:
+    """The paper's graph and more relations with opposites (near and far, facing); for data beyond the paper's."""
+    text = resources.files("recap.claims").joinpath("graph_extended.toml").read_text("utf-8")
+    more, paper = graph_from_text("graph_extended.toml", text), default_graph()
+    return Graph(paper.relations | more.relations, paper.families | more.families)
+
+
 def load_graph(path: str | Path | None = None) -> Graph:
-    """The graph in this file, validated, or the paper's own; one that a package brings, by its entry point's name."""
+    """The graph in this file, validated; the one called `extended`; one that a package brings; or the paper's own."""
     if path is None:
         return default_graph()
+    if str(path) == EXTENDED and not Path(path).exists():
+        return extended_graph()
     if str(path) in installed("graphs") and not Path(path).exists():
         return _packaged(str(path))
     return graph_from_text(str(path), _read(path))

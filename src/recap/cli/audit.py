@@ -10,7 +10,9 @@ import recap
 from recap.cli import options as opt
 from recap.cli.console import load_auditor, notice, print_json
 from recap.cli.text import show_text
-from recap.errors import RecapError, printable
+from recap.errors import RecapError, one_of, printable
+
+COLOURS = {"accepted": "green", "rejected": "red", "corrected": "magenta"}
 
 
 def run(
@@ -29,12 +31,16 @@ def run(
             show_default="if the policy is calibrated for it",
         ),
     ] = None,
+    claims: Annotated[
+        str | None, opt.option("WHO", "With --text: rules, model (a served one lists them), or both.", "rules")
+    ] = None,
     policy: opt.PolicyFile = None,
     any_model: opt.AnyModel = False,
     any_picture: opt.AnyPicture = False,
     plain: opt.Plain = False,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
+    samples: opt.Samples = None,
     max_pixels: opt.MaxPixels = None,
     pad: opt.Pad = False,
     device: opt.Device = None,
@@ -55,7 +61,8 @@ def run(
     picture that is unlike those it was trained on, or a thing that it does not know, it gives no verdict: "accepted"
     is null, the reason says why, and the exit code is 0, as without a policy.
 
-    With --text every spatial claim of a caption or answer is audited, each as it is said and all in one forward.
+    With --text every spatial claim of a caption or answer is audited, each as it is said and all in one forward. Rules
+    find the claims; with --claims both a served model is asked to list them as well.
 
     \b
     Example: recap audit kitchen.jpg --text "A mug is on the table, left of a lamp." --model MODEL --policy policy.json
@@ -63,6 +70,7 @@ def run(
     """
     loading = opt.pick(locals(), opt.LOADING)
     from recap.audit import AuditCase
+    from recap.claims.text import CLAIM_SOURCES
     from recap.images import open_image
 
     relations = recap.load_graph(graph)
@@ -70,13 +78,17 @@ def run(
         raise RecapError("give either a QUESTION or a --text")
     if text is not None and answer is not None:
         raise RecapError("--answer belongs to a QUESTION; a --text says itself what holds")
-    if text is None and exists is not None:
-        raise RecapError("--exists and --no-exists go with --text")
+    if text is None and (exists is not None or claims is not None):
+        raise RecapError("--exists, --no-exists and --claims go with --text")
+    one_of(claims or "rules", CLAIM_SOURCES, "a way to find claims")
     case = None if question is None else AuditCase.of(image, question, answer, relations).opened()
     if case is None:
         open_image(image)  # one that cannot be opened is refused before a model is loaded
     auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
-    told = auditor.audit_text(image, text or "", exists=exists) if case is None else auditor.audit_many([case])[0]
+    if case is None:
+        told = auditor.audit_text(image, text or "", exists=exists, claims=claims or "rules")
+    else:
+        told = auditor.audit_many([case])[0]
     notes = list(told.notes)
     if model is None and told.model is not None:
         notes.insert(0, f"no --model given, so {told.model} was asked, a small model that comes with the package")
@@ -97,7 +109,7 @@ def _show(verdict: recap.Verdict, promise: str | None) -> None:
     from rich.panel import Panel
     from rich.table import Table as Grid
 
-    colour = {True: "green", False: "red", None: "yellow"}[verdict.accepted]
+    colour = COLOURS.get(verdict.word, "yellow")
     grid = Grid.grid(padding=(0, 2))
     widest = max(abs(probe.margin) for probe in verdict.probes) or 1.0
     for probe in verdict.probes:
@@ -105,6 +117,8 @@ def _show(verdict: recap.Verdict, promise: str | None) -> None:
     console = Console(highlight=False)
     who, word = escape(printable(verdict.model or "the model")), verdict.word.replace("-", " ")
     console.print(f'{escape(printable(verdict.question))}  →  {who}: "{verdict.answer}"  [bold {colour}]{word}[/]')
+    if verdict.correction is not None:
+        console.print(f'corrected answer: [bold]"{verdict.correction}"[/]')
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
     console.print(escape(printable(verdict.reason)))
     if promise:

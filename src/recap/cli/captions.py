@@ -11,7 +11,7 @@ from recap.cli.console import load_auditor, notice, print_json
 from recap.schemes import DEFAULT_MODEL
 
 if TYPE_CHECKING:
-    from recap.world.captions import CaptionStudy
+    from recap.world.caption_study import CaptionStudy
 
 
 def run(
@@ -30,7 +30,7 @@ def run(
     \b
     Example: recap captions --count 200
     """
-    from recap.world.captions import caption_study
+    from recap.world.caption_study import caption_study
 
     # Every caption counts: a picture or a thing that a bundled model was not made for is not passed over here.
     auditor = load_auditor(model or DEFAULT_MODEL, policy, any_model=any_model, any_picture=True)
@@ -57,16 +57,22 @@ def _show(study: CaptionStudy) -> None:
             f"  asked to keep {each['asked']:.0%}: keeps {each['kept']:.1%}, of which {each['precision']:.1%} are true"
         )
     absent = study.absent
-    used = "" if absent["used"] else " and is therefore not used"
     typer.echo(
-        f"absent things: the model says yes to {absent['affirmed']} of {absent['claims']} claims; accepted are "
-        f"{absent['absent_accepted_without']:.1%} of all and {absent['affirmed_accepted_without']:.1%} of those"
+        f"things that are not there: {absent['claims']:,} claims about one, of which the model affirms "
+        f"{absent['affirmed']:,}; accepted are"
     )
-    typer.echo(
-        f"  with existence {absent['absent_accepted_with']:.1%} and {absent['affirmed_accepted_with']:.1%}; true claims"
-        f" {absent['true_accepted_without']:.1%} without, {absent['true_accepted_with']:.1%} with"
-    )
-    typer.echo(f"  the existence question has AUROC {absent['existence_auroc']:.1%}{used}")
+    kinds = {"absent": "of all", "affirmed": "of those affirmed", "true": "of true claims", "false": "of false ones"}
+    for kind, called in kinds.items():
+        shares = (absent[how][kind] for how in ("without", "with"))
+        figures = [f"{each['point']:.1%} [{each['low']:.1%}, {each['high']:.1%}]" for each in shares]
+        typer.echo(f"  {called:<18} {figures[0]}, with presuppositions {figures[1]}")
+    for family, of in absent["with"]["families"].items():
+        typer.echo(
+            f"  {family:<18} about something absent {of['absent']['point']:.1%}, true {of['true']['point']:.1%} "
+            f"(without: {absent['without']['families'][family]['true']['point']:.1%})"
+        )
+    typer.echo(f"  the rule: {absent['rule'] or 'none, the policy is not calibrated for it'}")
+    typer.echo(f"  the existence question by itself has AUROC {absent['existence_auroc']:.1%}")
     nonsense = study.nonsense
     typer.echo(
         f"contradictions that cannot be: neutral in {nonsense['neutral']} of {nonsense['inside']} claims that something"

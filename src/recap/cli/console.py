@@ -94,7 +94,8 @@ def load_model(name: str, **options: Any) -> LikelihoodModel:
     _keep_transformers_quiet()
     from recap.models.load import load_model as load
 
-    return load(name, **({"say": notice} | options))
+    given: dict[str, Any] = {"say": notice} | options
+    return load(name, **given)
 
 
 def load_auditor(model: str | None, policy: Path | None, **options: Any) -> Auditor:

@@ -19,6 +19,15 @@ def run(
     coverage: opt.Coverage = 0.8,
     risk: opt.Risks = None,
     family: Annotated[str | None, opt.option("NAME", "Only this relation family.", "all families")] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Also measure what correcting answers is worth, at full coverage.")
+    ] = False,
+    repair_at_most: Annotated[
+        float | None, typer.Option(help="Share of the corrected answers that may be wrong.", show_default="0.1")
+    ] = None,
+    undecided: Annotated[
+        bool, typer.Option("--undecided", help="Also measure the answers that cannot be told.")
+    ] = False,
     level: opt.Level = 0.95,
     graph: opt.GraphFile = None,
     json: opt.Json = False,
@@ -29,6 +38,9 @@ def run(
 
     A fifth of the units calibrates the threshold (and, for RECAP, the mode); the rest is measured. Figures are means
     over the splits.
+
+    With --repair the held-out answers are also corrected as recap calibrate --repair would: accuracy of all of them
+    before and after. With --undecided, how right the answers are that cannot be told, and the others.
 
     \b
     Example: recap evaluate table.jsonl --splits 20 --json
@@ -42,7 +54,8 @@ def run(
     if family is not None:
         rows = rows.of_family(family)
     names = split_names(risk, context.args)
-    result = recap.evaluate(rows, risks=names, **options)
+    more = opt.pick(locals(), "repair repair_at_most undecided")
+    result = recap.evaluate(rows, risks=names, **options, **more)
     if out is not None:
         _write(result, out)
         if result.skipped:
@@ -115,5 +128,8 @@ def _show(result: recap.Evaluation) -> None:
         f"{result.coverage:.0%} coverage, %.\n"
     )
     print_tables(evaluation_tables(result, spread=wide), console)
+    for name, extension in (("Repair", result.repair), ("Cannot be told", result.undecided)):
+        if extension is not None:
+            console.print(f"{name}, held out: {extension.verdict}")
     if result.withheld:
         console.print("Not in this table: " + "; ".join(f"{name} ({why})" for name, why in result.withheld.items()))

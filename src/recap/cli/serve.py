@@ -9,7 +9,7 @@ import typer
 
 from recap.cli import options as opt
 from recap.cli.console import load_auditor, notice
-from recap.errors import RecapError
+from recap.errors import RecapError, one_of
 
 
 def run(
@@ -31,6 +31,10 @@ def run(
     ] = None,
     rate: Annotated[
         float | None, opt.option("N", "Requests per second of each token (or address).", "unlimited", min=0.01)
+    ] = None,
+    review: Annotated[
+        Path | None,
+        opt.option("TABLE", "Keep recent answers for GET /v1/review; labels sent back are added to TABLE.", "none"),
     ] = None,
     log: Annotated[str, opt.option("WHAT", "json: a line per request; questions: with what was asked.")] = "off",
     connections: Annotated[int | None, opt.option("N", "Connections at once.", "512", min=8, max=65536)] = None,
@@ -59,6 +63,9 @@ def run(
     ] = None,
     upstream_timeout: Annotated[
         float | None, opt.option("S", "Guard: seconds the upstream may be silent.", "120", min=0.1, max=3600)
+    ] = None,
+    claims: Annotated[
+        str | None, opt.option("WHO", "Claims of texts: rules, or both (a served --model lists them too).", "rules")
     ] = None,
     plain: opt.Plain = False,
     dtype: opt.Dtype = None,
@@ -102,5 +109,15 @@ def run(
             "--upstream needs --model: real traffic is not audited by a small bundled model unless you name it "
             "(--model http://host:port/v1 for the upstream itself, or --model world:aligned)"
         )
+    if review is not None:
+        from recap.table import check_appendable
+
+        check_appendable(review)
+        if model is None:
+            raise RecapError("--review needs --model: a table is about one model, and several come with the package")
     auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
+    one_of(claims or "rules", ("rules", "both"), "a way to find claims here")
+    if claims == "both":
+        _ = auditor.writer  # one that cannot write is refused at the start
+    options |= {"claims": claims or "rules", "review": review}
     serve(Service(auditor, policy_file=policy, **options), host, port, notice)

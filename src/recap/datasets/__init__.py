@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from recap.claims import Graph
 from recap.datasets.benchmarks import load_gsr, load_vsr, load_whatsup, without_shared
+from recap.datasets.dataset import Dataset
+from recap.datasets.official import BENCHMARKS
 from recap.datasets.reading import Loaded, load_own, load_records
 from recap.datasets.stats import dataset_stats
 from recap.errors import RecapError, did_you_mean
@@ -16,20 +16,6 @@ from recap.plugins import installed, load_plugin, told_by
 from recap.probing import Item
 from recap.schemes import scheme_of
 from recap.table.records import ENDINGS
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A benchmark: what it is, which official files it is read from, and how."""
-
-    name: str
-    about: str
-    statements: int
-    files: tuple[str, ...]
-    licence: str
-    home: str
-    load: Callable[[Path], Loaded]
-
 
 DATASETS = {
     dataset.name: dataset
@@ -61,8 +47,10 @@ DATASETS = {
             "github.com/amitakamath/whatsup_vlms",
             load_gsr,
         ),
+        *BENCHMARKS,
     )
 }
+"""the paper's benchmarks, then others"""
 
 
 def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None = None) -> Loaded:
@@ -72,10 +60,9 @@ def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None 
         return scheme.load_dataset(name)
     if name in DATASETS:
         if root is None:
-            files = " and ".join(DATASETS[name].files)
-            raise RecapError(
-                f"{name} is read from a folder of yours: give --root DIR, holding {files} (recap data fetch {name})"
-            )
+            files, home = " and ".join(DATASETS[name].files), DATASETS[name].home
+            how = f"from {home}" if DATASETS[name] in BENCHMARKS else f"recap data fetch {name}"
+            raise RecapError(f"{name} is read from a folder of yours: give --root DIR, holding {files} ({how})")
         return DATASETS[name].load(Path(root))
     if name in installed("datasets") and not Path(name).exists():
         return _packaged(name, root, graph)

@@ -42,6 +42,10 @@ class Probing:
     source: str
     unread: tuple[str, ...] = ()
     """rows of the dataset that were left out, one line each: where, and why no relation was found"""
+    notes: tuple[str, ...] = ()
+    """what should be known of the dataset's files: they are of another version, say"""
+    benchmark: bool = False
+    """a benchmark's official files were read, some of whose rows ask about other things than relations"""
     wording: str = "relation"
     scoring: str = ""
     """how the model was scored: as token trees, plainly, or by a server"""
@@ -155,7 +159,8 @@ def probe(
         plans = None if gaps is None else gaps.plans[:limit]
         found = probe_items(items, ready, kept, **asking, graph=relations, folder=folder, progress=bar, plans=plans)
         rows = found.rows if gaps is None else gaps.filled(found.rows)
-        found = replace(found, rows=rows, unread=loaded.unread, scoring=ready.way)
+        known = {"unread": loaded.unread, "notes": loaded.notes, "benchmark": loaded.official_rows > 0}
+        found = replace(found, **known, rows=rows, scoring=ready.way)
     if found.rows and out is not None:
         write_table(found.rows, out)
     return found

@@ -9,7 +9,16 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from recap.claims import Graph, NoRelationError, as_said, default_graph, parse, parse_existence
+from recap.claims import (
+    Graph,
+    Lexicon,
+    NoRelationError,
+    Statement,
+    as_said,
+    default_graph,
+    parse,
+    parse_existence,
+)
 from recap.errors import RecapError, quoted
 from recap.files import BOM, locating, reading
 from recap.probing import Item
@@ -33,6 +42,15 @@ class Loaded:
     items: tuple[Item, ...]
     unread: tuple[str, ...] = ()
     """one line each: where, and why"""
+    official_rows: int = 0
+    """rows of the official files, where some of them are not one statement each; 0 where items and unread are all"""
+    notes: tuple[str, ...] = ()
+    """what should be known of the files: another number of rows than the official ones have, say"""
+
+    @property
+    def rows(self) -> int:
+        """How many rows were gone through."""
+        return self.official_rows or len(self.items) + len(self.unread)
 
 
 def _yes_or_no(value: Any) -> Any:
@@ -110,6 +128,11 @@ def validated_list(source: Path, kind: TypeAdapter[list[T]]) -> list[T]:
     return elements
 
 
+def read_statement(text: str, lexicon: Lexicon) -> Statement:
+    """What a question or statement says, as people write it: one relation between two things, or that one is there."""
+    return parse_existence(text, lexicon) or as_said(parse(text, lexicon), text)
+
+
 def load_own(source: Path, graph: Graph | None = None) -> Loaded:
     """A file of one's own (JSON lines, CSV or Parquet): questions or statements.
 
@@ -149,7 +172,7 @@ def loaded_rows(rows: Iterable[tuple[int, _OwnRow]], source: str, dataset: str, 
                 raise RecapError(f"id {quoted(name)} is a duplicate of line {seen[name]}")
         seen[name] = place
         try:
-            statement = parse_existence(text, lexicon) or as_said(parse(text, lexicon), text)
+            statement = read_statement(text, lexicon)
         except NoRelationError as error:
             unread.append(f"{source}:{place}: {error}")
             continue

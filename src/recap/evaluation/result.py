@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from recap.evaluation.extensions import RepairFigures, UndecidedFigures
 from recap.evaluation.tables import evaluation_records, evaluation_tables, share
 from recap.policy import Policy
 from recap.statistics import Interval
@@ -74,6 +75,10 @@ class Evaluation:
     """RECAP as each split calibrated it, inside the graph; skipped splits have none"""
     skipped: dict[int, str] = field(default_factory=dict[int, str])
     """split → why it could not be used; its figures are NaN"""
+    repair: RepairFigures | None = None
+    """accuracy at full coverage with corrections, where they were asked for"""
+    undecided: UndecidedFigures | None = None
+    """answers that cannot be told, where that was asked for"""
 
     def __repr__(self) -> str:
         deployed = {name: self.risks[name] for name in ("confidence", "recap") if name in self.risks}
@@ -120,6 +125,9 @@ class Evaluation:
             document["notes"] = self.notes
         if self.right:
             document["right"] = {name: vars(each) for name, each in self.right.items()}
+        for name, extension in (("repair", self.repair), ("undecided", self.undecided)):
+            if extension is not None:
+                document[name] = extension.to_json()
         document["withheld"] = self.withheld
         document["pooled"] = {name: _finite(values) for name, values in self.pooled.items()}
         document["gains"] = {

@@ -18,8 +18,13 @@ LOCAL = "revision dtype device attention plain compiled tokens called pad"
 REMOTE = "server concurrency timeout patience template"
 
 
-def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **options: Any) -> LikelihoodModel:
+def load_model(
+    name: str, *, samples: int | None = None, say: Callable[[str], None] = lambda _: None, **options: Any
+) -> LikelihoodModel:
     """A model, ready to be asked. `options` are those of `LocalModel.load` or `RemoteModel.load`; None is not given.
+
+    `samples`: margins by counting so many sampled answers to each question, for models without log-probabilities and
+    models that think before they answer.
 
     A checkpoint that comes with the package is small: it runs in fp32 wherever it runs.
     """
@@ -33,6 +38,11 @@ def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **opti
         return _packaged(kind, name, given)
     if is_remote(name):
         _refuse(name, given, LOCAL, "a model on this machine, and this is a server")
+        if samples is not None:
+            from recap.models.remote.sampled import SampledRemoteModel
+
+            _refuse(name, given, "server template answers", "log-probabilities, and --samples counts whole answers")
+            return SampledRemoteModel.load(name, samples, say=say, **given)
         from recap.models.remote.model import RemoteModel
 
         return RemoteModel.load(name, say=say, **given)
@@ -45,7 +55,12 @@ def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **opti
         _check_folder(name)
     else:
         given = {"dtype": "float32", "called": name, **given}
-    return LocalModel.load(name if scheme is None else str(scheme.checkpoint_folder(name)), say=say, **given)
+    folder = name if scheme is None else str(scheme.checkpoint_folder(name))
+    if samples is None:
+        return LocalModel.load(folder, say=say, **given)
+    from recap.models.sampled import SampledLocalModel
+
+    return SampledLocalModel(LocalModel.load(folder, **given), samples, say=say)
 
 
 def _packaged(kind: str, name: str, given: dict[str, Any]) -> LikelihoodModel:

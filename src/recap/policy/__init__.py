@@ -14,7 +14,7 @@ from recap.policy.decide import (
 from recap.policy.file import load_policy, policy_json, save_policy
 from recap.policy.gate import Gate, confidence_gate
 from recap.policy.guarantee import EVENTS, NOTHING_PROMISED, Event, Guarantee, GuaranteedPart
-from recap.policy.policy import CONFIDENCE, IMG, SELECTOR, STAGED, Policy, calibrate
+from recap.policy.policy import CONFIDENCE, IMG, SELECTOR, STAGED, Policy, asks_for_things, calibrate
 from recap.policy.reason import Witness
 from recap.policy.scores import Scores
 
@@ -34,6 +34,7 @@ __all__ = [
     "Scores",
     "Standing",
     "Witness",
+    "asks_for_things",
     "calibrate",
     "calibrate_table",
     "certify",

@@ -14,13 +14,16 @@ from recap.errors import RecapError, RecapWarning, one_of
 from recap.models.contract import same_model
 from recap.policy.certify import certify, tuning_rows
 from recap.policy.choose import utility_gate
+from recap.policy.correct import repair_on, with_repair
 from recap.policy.existence import calibrate_existence, existence_rows
 from recap.policy.guarantee import Event
 from recap.policy.modes import check_mode, cross_fitted, fitted_on, fitted_on_tuning
 from recap.policy.policy import (
     CONFIDENCE,
     FIRST_STAGE,
+    IMG,
     MODES,
+    STAGED,
     Policy,
     Ranked,
     calibrate,
@@ -28,13 +31,18 @@ from recap.policy.policy import (
     stages,
     with_reference,
 )
-from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
-from recap.policy.scores import Scores
-from recap.risks import risk_named
+from recap.policy.presupposition import calibrate_presupposition
+from recap.policy.reason import Evidence, Witness, confidence_reason, correction_sentence, sentence
+from recap.policy.repair import Repair
+from recap.policy.scores import RELATION_RISK, Scores
+from recap.policy.undecided import REGIMES, Undecided, with_regimes
+from recap.risks import offered, risk_named
 from recap.statistics import coverage_threshold
 from recap.table import MarginTable
 
 GATES = ("paper", "utility")
+FEWEST_FOR_UTILITY = 20
+"""units that must be there to choose by utility where no gate is asked for; with fewer, the paper's gate chooses"""
 UTILITY_COVERAGE = 0.8
 """at which modes are compared where a guarantee, and no coverage, is asked for"""
 
@@ -65,12 +73,29 @@ class Decision:
     foreign: bool
     """confidence alone could speak, and it speaks for the other answer than this one"""
     promise: str | None = None
-    """what the policy guarantees of the answers that it accepts like this one; None where nothing"""
+    """what the policy guarantees of the answers that it accepts, or corrects, like this one; None where nothing"""
+    correction: str | None = None
+    """the opposite answer, where the policy offers it instead"""
+    undecided: bool = False
+    """whether it cannot be told: neither the claim nor its contradiction has support that counts"""
+
+    @property
+    def word(self) -> str:
+        """accepted, rejected, corrected or cannot-be-told."""
+        return verdict_word(self.accepted, self.correction, self.undecided)
 
     def to_json(self) -> dict[str, Any]:
         """As `recap decide` prints it."""
-        document = {name: value for name, value in vars(self).items() if name not in ("standing", "foreign")}
-        return document | {"witness": self.witness and vars(self.witness)}
+        left_out = ("standing", "foreign", "undecided")
+        document = {name: value for name, value in vars(self).items() if name not in left_out}
+        return document | {"verdict": self.word, "witness": self.witness and vars(self.witness)}
+
+
+def verdict_word(accepted: bool, correction: str | None, undecided: bool) -> str:
+    """One word for what became of an answer."""
+    if correction is not None:
+        return "corrected"
+    return "cannot-be-told" if undecided else "accepted" if accepted else "rejected"
 
 
 def calibrate_table(
@@ -80,17 +105,25 @@ def calibrate_table(
     mode: str | None = None,
     level: float = 0.95,
     first_stage: float = FIRST_STAGE,
-    gate: str = "paper",
+    gate: str | None = "paper",
+    repair: float | None = None,
+    repair_confidence: float = 0.9,
+    undecided: bool = False,
+    presuppositions: MarginTable | None = None,
 ) -> Policy:
     """A policy from the labelled rows of a table; unlabelled rows are left out.
 
-    Rows that state that something exists calibrate `Policy.existence`, and nothing else.
+    Rows that state that something exists, here or in a table of `presuppositions`, calibrate what texts suppose, and
+    nothing else. With `repair` answers are corrected such that at most this share of the corrections is wrong;
+    `undecided` says where it cannot be told. Without a `gate` utility chooses the mode, where none is given and units
+    are not too few.
     """
     check_mode(mode)
+    _check_extensions(mode, repair, undecided)
     rows = labelled_rows(table)
     scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
     utility = None
-    if _by_utility(gate, mode):
+    if _by_utility(gate, mode, scores.where(scores.covered).n_units):
         utility = utility_gate(scores, rows, coverage)
         mode = utility.chosen.mode
     graph, model = table.graph.hash, table.model
@@ -98,7 +131,20 @@ def calibrate_table(
     if mode is not None and mode not in MODES:
         fitted, scores = fitted_on(rows, mode, rows.labelled), cross_fitted(scores, rows, mode)
     policy = calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
-    return replace(policy, fitted=fitted, utility=utility, existence=calibrate_existence(table))
+    policy = with_presuppositions(
+        replace(policy, fitted=fitted, utility=utility), table if presuppositions is None else presuppositions
+    )
+    if repair is None and not undecided:
+        return policy
+    corrects = tells = None
+    if repair is not None:
+        found = repair_on(_probed(scores, rows), rows, tuning_rows(scores, fits=True), repair, repair_confidence)
+        corrects = replace(found, reserved=found.threshold)
+    if undecided:
+        tells = Undecided.of(with_regimes(scores, rows))
+    policy = replace(policy, repair=corrects, undecided=tells)
+    accepted = policy.apply(policy.scores(rows)).accepted
+    return replace(policy, coverage=float(max(accepted.mean(), 1 / len(accepted))))
 
 
 def certify_table(
@@ -110,27 +156,78 @@ def certify_table(
     per: str | None = None,
     mode: str | None = None,
     level: float = 0.95,
-    gate: str = "paper",
+    gate: str | None = "paper",
+    repair: float | None = None,
+    undecided: bool = False,
+    presuppositions: MarginTable | None = None,
 ) -> Policy:
-    """A policy that keeps the risk, from the labelled rows of a table; existence is calibrated as without a promise."""
+    """A policy that keeps the risk, from the labelled rows of a table; existence is calibrated as without a promise.
+
+    `repair` and `undecided` as in `calibrate_table`; what they take away from acceptance is fixed on tuning units.
+    """
     check_mode(mode)
+    _check_extensions(mode, repair, undecided)
     rows = labelled_rows(table)
     scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
     fitted = utility = None
-    if _by_utility(gate, mode):
-        # Among as many units as a fitted mode would tune on: whichever is chosen, those that are tested had no say.
-        tuning = tuning_rows(scores)
+    # Among no more units than tune for any mode: whichever is chosen, those that are tested had no say.
+    tuning = tuning_rows(scores)
+    if _by_utility(gate, mode, scores.where(tuning & scores.covered).n_units):
         utility = utility_gate(scores.where(tuning), rows.where(tuning), UTILITY_COVERAGE)
         mode = utility.chosen.mode
+    tuning = tuning_rows(scores, mode, fits=repair is not None)
+    corrects: Repair | None = None
+    tells: Undecided | None = None
+    barred = np.zeros(len(scores), dtype=bool)
+    if repair is not None:
+        probed = _probed(scores, rows)
+        corrects = repair_on(probed, rows, tuning, repair, confidence)
+        barred |= corrects.reserves(with_repair(probed, rows, corrects).ranked_for_repair)
+    if undecided:
+        seen = with_regimes(scores, rows)
+        tells = Undecided.of(seen.where(tuning))
+        barred |= tells.says(seen)
     if mode is not None and mode not in MODES:
-        fitted, scores = fitted_on_tuning(scores, rows, mode, tuning_rows(scores, mode))
-    graph, model = table.graph.hash, table.model
-    policy = certify(scores, risk_at_most, confidence, of=of, per=per, graph=graph, model=model, mode=mode, level=level)
-    return replace(policy, fitted=fitted, utility=utility, existence=calibrate_existence(table))
+        fitted, scores = fitted_on_tuning(scores, rows, mode, tuning)
+    policy = certify(
+        scores,
+        risk_at_most,
+        confidence,
+        of=of,
+        per=per,
+        graph=table.graph.hash,
+        model=table.model,
+        mode=mode,
+        level=level,
+        tuning=tuning,
+        barred=barred,
+    )
+    policy = replace(policy, repair=corrects, undecided=tells, fitted=fitted, utility=utility)
+    return with_presuppositions(policy, table if presuppositions is None else presuppositions)
 
 
-def _by_utility(gate: str, mode: str | None) -> bool:
+def with_presuppositions(policy: Policy, table: MarginTable) -> Policy:
+    """The policy with what a table shows of things that are not there; what it says of answers stays as it is."""
+    check_policy(policy, table.graph, table.model, table.source)
+    known = {"existence": calibrate_existence(table), "presupposition": calibrate_presupposition(table)}
+    return replace(policy, **known)
+
+
+def _probed(scores: Scores, rows: MarginTable) -> Scores:
+    """The scores with relation evidence where the table has it: a mode may have asked for none."""
+    missing = np.isnan(scores.relation[scores.covered]).any()
+    return Scores.of(rows) if missing and RELATION_RISK in offered(rows.where(rows.covered))[0] else scores
+
+
+def _check_extensions(mode: str | None, repair: float | None, undecided: bool) -> None:
+    if mode == STAGED and (repair is not None or undecided):
+        raise RecapError(f"a staged policy accepts before it has probed; --repair and --undecided go with --mode {IMG}")
+
+
+def _by_utility(gate: str | None, mode: str | None, units: int) -> bool:
     """Whether the utility gate chooses the mode; asked for, a mode leaves neither gate anything to choose."""
+    if gate is None:
+        return mode is None and units >= FEWEST_FOR_UTILITY
     one_of(gate, GATES, "a gate")
     if gate == "utility" and mode is not None:
         raise RecapError("give --mode or --gate utility: the gate chooses the mode")
@@ -189,6 +286,8 @@ def rank_on(policy: Policy, target: MarginTable, *, any_model: bool = False) -> 
     calibrated threshold is not promised for this one.
     """
     check_policy(policy, target.graph, target.model, target.source, any_model=any_model)
+    if policy.repair is not None or policy.undecided is not None:
+        raise RecapError("corrections and what cannot be told rest on labels; a threshold ranked elsewhere has none")
     policy = replace(policy, guarantee=None)
     if (stated := existence_rows(target)).any():
         target = target.where(~stated)
@@ -237,6 +336,7 @@ def decide(
     families, promised = table.families, policy.guarantee
     for i, row in enumerate(table.rows):
         promise = None if promised is None else promised.promise(families[i])
+        corrected, undecided = bool(applied.corrected[i]), bool(applied.undecided[i])
         rejected = reject_foreign and bool(foreign[i])
         accepted = bool(applied.accepted[i]) and not rejected
         risk = None if rejected or np.isnan(applied.risk[i]) else float(applied.risk[i])
@@ -253,6 +353,13 @@ def decide(
             witness, why = confidence_reason(row, accepted, foreign=rejected)
         else:
             witness, why = Evidence.of(row, table.graph).reason(accepted)
+        told = sentence(accepted, why, risk, threshold)
+        other = "no" if row.says_yes else "yes"
+        if corrected and policy.repair is not None:
+            against = float(scores.ranked_for_repair[i])
+            told, promise = correction_sentence(other, why, policy.repair, against), policy.repair.promise
+        elif undecided and policy.undecided is not None:
+            told = _cannot_be_told(Evidence.of(row, table.graph), policy.undecided, int(scores.known_regimes[i]))
         yield Decision(
             id=row.id,
             answer="yes" if row.says_yes else "no",
@@ -261,11 +368,19 @@ def decide(
             threshold=threshold,
             mode=policy.mode if scores.covered[i] else "fallback",
             witness=witness,
-            reason=sentence(accepted, why, risk, threshold),
+            reason=told,
             standing=Standing(policy.standing(risk), policy.standing(threshold)),
             foreign=bool(foreign[i]),
             promise=promise,
+            correction=other if corrected else None,
+            undecided=undecided,
         )
+
+
+def _cannot_be_told(evidence: Evidence, undecided: Undecided, regime: int) -> str:
+    like = undecided.kind(regime, evidence.row.says_yes)
+    seen = f"{like.right} of {like.rows} such answers were right" if like.rows else "no such answer was seen"
+    return f"cannot be told: {evidence.together(regime == REGIMES['both'])}; in calibration {seen}"
 
 
 def _short(digest: str) -> str:

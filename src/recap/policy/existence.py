@@ -40,8 +40,8 @@ class Existence:
     def of(cls, margins: Floats, present: Bools, level: float = LEVEL) -> Existence:
         """Each threshold is the conservative quantile of the other kind's margins: a new one passes with probability
         at most `level` if it is exchangeable with those."""
-        there = _reached_by_few(margins[~present], level, "absent from")
-        absent = -_reached_by_few(-margins[present], level, "in")
+        there = reached_by_few(margins[~present], level, "things that are absent from their picture")
+        absent = -reached_by_few(-margins[present], level, "things that are in their picture")
         return cls(
             there, absent, level, int(present.sum()), int((~present).sum()), float((margins[present] < there).mean())
         )
@@ -50,6 +50,14 @@ class Existence:
     def tells(self) -> bool:
         """Whether the question is of use: a model that was never asked such a question answers it by chance."""
         return self.lost <= MOST_LOST
+
+    @property
+    def statement(self) -> str:
+        """In words, with its price."""
+        return (
+            f"a thing is there from margin {self.there:.2f} on, which {self.level:.0%} of absent things reach and "
+            f"{1 - self.lost:.0%} of those that are there; it is not below {self.absent:.2f}"
+        )
 
     def accepts(self, margin: float, answer: str) -> bool:
         """Whether "it is there" (yes) or "it is not there" (no) is accepted."""
@@ -80,11 +88,15 @@ def calibrate_existence(table: MarginTable, level: float = LEVEL) -> Existence |
     return rule if rule.tells else None
 
 
-def _reached_by_few(margins: Floats, level: float, where: str) -> float:
+def fewest(level: float) -> int:
+    """How many labelled ones such a threshold needs."""
+    return math.ceil((1 - level) / level)
+
+
+def reached_by_few(margins: Floats, level: float, what: str) -> float:
     """The smallest number that at most a share `level` of such margins reaches, new ones included."""
     n = len(margins)
     k = math.ceil((n + 1) * (1 - level))
     if k > n:
-        least = math.ceil((1 - level) / level)
-        raise RecapError(f"existence is calibrated on {n} things that are {where} their picture; {least} are needed")
+        raise RecapError(f"existence is calibrated on {n} {what}; {fewest(level)} are needed")
     return float(np.nextafter(np.sort(margins)[k - 1], np.inf))

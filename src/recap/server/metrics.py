@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -15,6 +15,7 @@ from recap.policy.drift import Drift, DriftMonitor
 from recap.policy.monitor import RiskMonitor
 from recap.server.intake.bodies import Bodies
 from recap.server.intake.images import PictureOpener
+from recap.table import Row
 from recap.texts import ClaimVerdict
 
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -30,12 +31,20 @@ GAUGES = {
 M = TypeVar("M", Counter, Gauge, Histogram)
 
 
+class Keeps(Protocol):
+    """What keeps answers for people to look at."""
+
+    def keep(self, row: Row) -> None: ...
+
+
 class Metrics:
     """Counters of one service. Nothing here holds a picture, a question or a token."""
 
     def __init__(self, policy: Policy | None, graph: Graph, others: Mapping[str, Policy | None] | None = None) -> None:
         """`others` are further models that may answer, by name, with their policies; the gauges tell of the first."""
         self.registry, self.graph = CollectorRegistry(), graph
+        self.review: Keeps | None = None
+        """what else is told of every answer that has a verdict"""
         self.watch(policy)
         self.monitors |= {name: _monitor(each) for name, each in (others or {}).items()}
         self.audits = self._made(
@@ -84,6 +93,8 @@ class Metrics:
         self.audits.labels(word, self.graph.family_of(verdict.row.relation), witness).inc()
 
     def _watched(self, verdict: Verdict) -> None:
+        if self.review is not None and verdict.accepted is not None:
+            self.review.keep(verdict.row)
         monitor = self.monitors.get(verdict.model or "", self.monitor)
         if monitor is not None and verdict.accepted is not None:
             monitor.observe(verdict.risk, verdict.accepted, verdict.row.unit)

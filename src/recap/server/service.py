@@ -98,6 +98,8 @@ class Service:
     """requests per second of each token, or of each address where there are no tokens"""
     policy_file: Path | None = None
     """read again on HUP"""
+    review: Path | None = None
+    """the table that labels go to; with it, recent answers are kept for review"""
     log_requests: bool = False
     log_questions: bool = False
     upstream: str | None = None
@@ -110,6 +112,8 @@ class Service:
     """which share of an answer's claims must be rejected for the answer to be: any, all, or a number"""
     on_failure: OnFailure | None = None
     """what the guard makes of an answer whose audit could not be made; if None, what `fails_closed` says"""
+    claims: str = "rules"
+    """who finds the claims of a text: rules, or both they and the model, which is then asked to list them"""
     hosts: frozenset[str] | None = None
     """names under which it may be called; any, if None"""
     allowed_hosts: frozenset[str] = frozenset()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import json
+import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from recap.claims import Graph, load_graph
-from recap.errors import RecapError, RecapWarning, one_of, quoted
+from recap.errors import RecapError, RecapWarning, one_of, quoted, reason
 from recap.files import locating
 from recap.table.frames import records_of, row_fields
 from recap.table.pairs import suspicious_relations, to_canonical_pair
@@ -73,10 +76,43 @@ def write_table(rows: Iterable[Row], path: str | Path) -> None:
     write_records(map(row_record, rows), path)
 
 
+def check_appendable(path: str | Path) -> None:
+    """Complain about what rows cannot be added to."""
+    target = Path(path)
+    if target.suffix.lower() != ".jsonl":
+        raise RecapError(f"{path}: rows are added to a table of JSON lines; its name ends in .jsonl")
+    if target.exists() and not target.is_file():
+        raise RecapError(f"{path}: it is not a file")
+    if not os.access(target if target.exists() else target.absolute().parent, os.W_OK):
+        raise RecapError(f"{path}: it cannot be written there")
+
+
+def append_table(rows: Iterable[Row], path: str | Path) -> None:
+    """Add rows to the end of a table of JSON lines: all of them or none."""
+    data = b"".join(json.dumps(row_record(row)).encode() + b"\n" for row in rows)
+    if not data:
+        return
+    try:
+        with Path(path).open("ab", buffering=0) as stream:
+            end = stream.tell()
+            try:
+                if stream.write(data) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(stream.fileno())
+            except OSError:
+                stream.truncate(end)
+                raise
+    except OSError as error:
+        raise RecapError(f"{path}: cannot add rows: {reason(error)}") from None
+
+
 def row_record(row: Row) -> dict[str, Any]:
     """What a row says, without what it leaves unsaid; claim and label stay, for their null means something."""
     said = {name: value for name, value in row.model_dump(mode="json", exclude_none=True).items() if value != {}}
     return said | {"claim": row.claim, "label": row.label}
 
 
-__all__ = ["PAIRS", "as_table", "check_ending", "read_table", "row_record", "table_from_frame", "write_table"]
+__all__ = [
+    "PAIRS", "append_table", "as_table", "check_appendable", "check_ending", "read_table", "row_record",
+    "table_from_frame", "write_table",
+]  # fmt: skip

@@ -2,7 +2,8 @@
 
 `whatsup`: choice groups of four statements about one picture, one of them true. `vsr`: single statements, several to
 a picture, some of them outside the relation graph. `gsr`: one true and one false statement per group, outdoors.
-`calibration` is what the shipped policies are fitted on, `development` what difficulty and training were chosen on.
+`calibration` is what the shipped policies are fitted on, `existence` what they know of things that are not there from,
+`development` what difficulty and training were chosen on.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from recap.arrays import Ints
 from recap.world.backgrounds import OUTDOORS
+from recap.world.facts import about_absent, facts
 from recap.world.objects import things
 from recap.world.sample import SceneStyle, sample
 from recap.world.scene import FIRST, PAIRS, SECOND, Kind, Scenes, join
@@ -51,6 +53,7 @@ class LabelledStatement:
     """the group it belongs to; where there are none, the picture"""
     subject: str
     relation: str
+    """`exists` where no more is said than that the subject is there"""
     object: str
     true: bool
 
@@ -186,6 +189,20 @@ def _calibration() -> Benchmark:
     return Benchmark(join([choices.scenes, single.scenes]), choices.statements + moved)
 
 
+def _existence(count: int) -> Benchmark:
+    """About each picture: a relation to something absent, up to two that hold, and whether each thing is there."""
+    scenes, rng = sample(count, (107, 1), USUAL), np.random.default_rng((107, 0))
+    statements: list[LabelledStatement] = []
+    for number, known in enumerate(facts(scenes)):
+        said, absent = about_absent(scenes, number, rng)
+        true = [known[True][int(i)] for i in rng.permutation(len(known[True]))[:2]]
+        spoken = [(said, False), *((each, True) for each in true)]
+        statements += [LabelledStatement(number, number, *each, holds) for each, holds in spoken]
+        named = dict.fromkeys(name for (subject, _, obj), _ in spoken for name in (subject, obj))
+        statements += [LabelledStatement(number, number, name, "exists", "", name != absent) for name in named]
+    return Benchmark(scenes, statements)
+
+
 BENCHMARKS: dict[str, tuple[str, Callable[[], Benchmark]]] = {
     "whatsup": ("820 choice groups of four statements, one true, built like What'sUp", lambda: _whatsup(101, 412, 408)),
     "vsr": (
@@ -196,6 +213,10 @@ BENCHMARKS: dict[str, tuple[str, Callable[[], Benchmark]]] = {
     "calibration": (
         "300 choice groups and 400 single statements of the other relations, on which the shipped policies are fitted",
         _calibration,
+    ),
+    "existence": (
+        "1,500 pictures: what is there and what is not, a statement about something absent, and true ones",
+        lambda: _existence(1500),
     ),
     "development": (
         "400 choice groups, on which difficulty and training were chosen",

@@ -22,5 +22,5 @@ def checkpoint_folder(name: str) -> Path:
 
 
 def policy_file(name: str) -> Path:
-    """The policy that was calibrated for a bundled model, on `world:calibration`."""
+    """The policy that was calibrated for a bundled model, on `world:calibration` and `world:existence`."""
     return checkpoint_folder(name) / "record" / "policy.json"

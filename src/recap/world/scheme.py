@@ -53,9 +53,8 @@ def load_dataset(name: str) -> Loaded:
     items: list[Item] = []
     for number, said in enumerate(_benchmark(short, name, "a dataset").statements):
         relation, image = said.relation, picture_name(short, said.picture)
-        statement = Statement(
-            said.subject, relation, said.object, families[relation], relation.replace("_", " "), False
-        )
+        family = families.get(relation, "other")
+        statement = Statement(said.subject, relation, said.object, family, relation.replace("_", " "), False)
         unit = f"{PREFIX}{short}/group-{said.unit:04d}" if short == "gsr" else image
         items.append(Item(f"{short}-{number:04d}", name, unit, image, statement, "yes" if said.true else "no"))
     return Loaded(tuple(items))

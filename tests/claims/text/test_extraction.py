@@ -60,6 +60,29 @@ def test_every_vsr_caption_is_read_to_its_relation(data):
 @pytest.mark.parametrize(
     ("text", "claims"),
     [
+        ("Behind the sofa you can see a lamp.", ["lamp behind sofa"]),
+        ("To the left of the refrigerator you'll find a trash can.", ["trash can left_of refrigerator"]),
+        ("Behind the sofa you hide.", []),
+        ("A man is on a horse. A dog is behind him.", ["man on horse", "dog behind man"]),
+        ("A woman sits on a bench; to her right there's a stroller.", ["woman on bench", "stroller right_of woman"]),
+        ("A mug is on a tray. A spoon is next to it.", ["mug on tray"]),
+        ("The book is below a framed photo.", ["book below framed photo"]),
+        ("The dog is below the tree in this photo.", ["dog below tree"]),
+        ("A car drives under a railway overpass.", ["car below railway overpass"]),
+        ("A pen and a coffee cup rest on a desk.", ["pen on desk", "coffee cup on desk"]),
+        ("On a plate there are two donuts, and a cup is beside it.", ["two donuts on plate", "cup near plate"]),
+        ("There is a bowl and a mug on the table.", ["bowl on table", "mug on table"]),
+        ("The answer is no: the lamp is not behind the sofa; it is in front of it.",
+         ["not lamp behind sofa", "lamp in_front_of sofa"]),
+    ],
+)  # fmt: skip
+def test_who_sees_who_is_meant_and_where_a_clause_ends(text, claims):
+    assert told(text) == claims
+
+
+@pytest.mark.parametrize(
+    ("text", "claims"),
+    [
         ("A dog and a cat lie on a couch, and above them hangs a painting.",
          ["dog on couch", "painting above dog", "cat on couch", "painting above cat"]),
         ("The cup that the boy is holding is on the table.", ["cup on table"]),

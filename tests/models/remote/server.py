@@ -44,6 +44,10 @@ class Habits:
     """every so many requests, all pictures are forgotten"""
     seconds: float = 0.0
     """how long an answer takes"""
+    writes: str | None = " yes"
+    """what it answers to a message; nothing but a refusal, if None"""
+    thinks: float = 0.0
+    """seconds that it takes to write"""
 
 
 @dataclass
@@ -135,6 +139,8 @@ def detokenize(server: Server, body: dict[str, Any], _tag: str | None) -> tuple[
 def chat(server: Server, body: dict[str, Any], tag: str | None) -> tuple[int, Any]:
     if body["model"] not in server.habits.names:
         return refusal(404, f"The model `{body['model']}` does not exist.")
+    if body.get("max_tokens", 1) > 1:
+        return write(server, body, tag)
     try:
         png = _shown(server, body["messages"][0]["content"])
     except KeyError:
@@ -158,6 +164,19 @@ def chat(server: Server, body: dict[str, Any], tag: str | None) -> tuple[int, An
         "system_fingerprint": f"vllm-{VERSION}-{len(server.engine.name)}",
         "usage": {"prompt_tokens": length, "completion_tokens": 1},
     } | ({"prompt_text": prompt} if body.get("return_prompt_text") else {})
+
+
+def write(server: Server, body: dict[str, Any], tag: str | None) -> tuple[int, Any]:
+    """More than one token: what this server has to say, in the form of OpenAI's chat completions."""
+    if body["model"] not in server.habits.names and server.dialect != "sglang":
+        return refusal(404, f"The model `{body['model']}` does not exist.")
+    server.bodies.append(body)
+    time.sleep(server.habits.thinks)
+    said = {"role": "assistant", "content": server.habits.writes, "refusal": None}
+    if server.habits.writes is None:
+        said["refusal"] = "I cannot do that."
+    choice = {"index": 0, "message": said, "finish_reason": "stop", "logprobs": None}
+    return 200, {"id": f"chatcmpl-{tag}", "object": "chat.completion", "model": body["model"], "choices": [choice]}
 
 
 def _shown(server: Server, content: list[dict[str, Any]]) -> bytes | None:
@@ -228,13 +247,19 @@ DIALECTS: dict[str, dict[str, Route]] = {
         "/detokenize": detokenize,
         "/v1/chat/completions": chat,
     },
-    "sglang": {"/model_info": model_info, "/v1/tokenize": tokenize, "/generate": generate},
+    "sglang": {
+        "/model_info": model_info,
+        "/v1/tokenize": tokenize,
+        "/generate": generate,
+        "/v1/chat/completions": write,
+    },
     "llama.cpp": {
         "/props": props,
         "/v1/models": models,
         "/apply-template": apply_template,
         "/tokenize": plain_tokens,
         "/completion": completion,
+        "/v1/chat/completions": write,
     },
 }
 

@@ -14,6 +14,9 @@ from recap.claims.text.pronouns import as_subject
 from recap.claims.text.tokens import Sentence
 from recap.claims.text.words import words
 
+FRAMES = frozenset(("answer", "yes", "no", "perspective", "viewpoint", "view", "course", "explanation", "caption"))
+"""what is spoken of beside the picture; no pronoun means it"""
+IN_SCENES = ("inside", "contains")
 NOT_SAID = "it does not say what is there"
 
 
@@ -62,7 +65,7 @@ class SentenceRead:
         self.reader.topic = self.clause.subjects or self.reader.topic
 
     def _note(self, things: Things) -> None:
-        self.named += [c for c in things if "pronoun" not in c.marks]
+        self.named += [c for c in things if "pronoun" not in c.marks and c.noun not in FRAMES]
 
     def _claim(self, subjects: Things, relation: Chunk, things: Things, denied: bool) -> None:
         said = [c for c in (*subjects, relation, *things) if c.start >= self.sentence.start]
@@ -79,8 +82,10 @@ class SentenceRead:
     def _one(self, subject: Chunk, relation: Chunk, thing: Chunk, denied: bool) -> None:
         said = [c for c in (subject, relation, thing) if c.start >= self.sentence.start]
         start, end = min(c.start for c in said), max(c.end for c in said)
-        pictured = is_scene(subject) and relation.name in ("inside", "contains")
-        if pictured or (is_place(subject) and not is_scene(subject)) or is_place(thing):
+        pictured = is_scene(subject) and relation.name in IN_SCENES
+        # "below a framed photo" is below a thing, "in the photo" is in the picture itself.
+        framed = is_scene(thing) and not thing.marks & {"definite", "own", "bare"} and relation.name not in IN_SCENES
+        if pictured or (is_place(subject) and not is_scene(subject)) or (is_place(thing) and not framed):
             return
         vague = [c.name for c in (subject, thing) if c.noun in words()["modes.vague"]]
         if thing.noun in ("side", "sides"):

@@ -8,9 +8,12 @@ from dataclasses import replace
 
 from recap.claims.text.chunks import ADJECTIVES, NOUNS
 from recap.claims.text.tokens import Token
+from recap.claims.text.words import words
 
 NO_NAMES = frozenset(("AVP", "AV0", "VVB", "VVZ", "VVG", "VVN", "VVD", "VVI", "PRP", "ITJ", "VM0"))
 AFTER_VERBS = frozenset(("PRP", "AVP", "AT0", "DPS", "AV0", "TO0", "PNP"))
+PERCEIVING = frozenset(("see", "watch", "hear", "let", "make", "help", "have", "observe", "notice", "feel"))
+"""verbs after which somebody does something in the plain form"""
 CONTRACTING = frozenset(("that", "it", "he", "she", "there", "who"))
 
 
@@ -43,6 +46,10 @@ def _better(tokens: Sequence[Token], i: int, relations: frozenset[int]) -> str |
     if token.tag in ("VVB", "VVI") and before.tag == "CJC" and i > 1 and tokens[i - 2].tag in NOUNS:
         # "a keyboard, mouse and monitor on a desk": the last of a list
         return "NN1" if following in ("PRP", "PUN", "VBB", "VBD", "") else None
+    if token.tag in ("VVB", "VVI") and before.tag == "NN1" and following in ("PUN", "") and _names_one(tokens, i - 1):
+        return "NN1"  # "beneath a highway overpass.": one thing takes no plain verb
+    if token.tag in NOUNS and low in words()["verbs.positions"] and before.tag in NOUNS and _lacks_verb(tokens):
+        return "VVB" if after is not None and after.start in relations else None  # "a pen and a cup rest on a desk"
     if low in ("can", "cans") and token.tag != "NN1":
         return "NN1" if before.tag in NOUNS | {"AT0", "AJ0", "DPS"} and following[:1] not in ("V", "X", "A") else None
     if low == "up" and before.low == "close" and following == "PRF":
@@ -59,6 +66,16 @@ def _article(tokens: Sequence[Token], at: int) -> str:
     while at >= 0 and tokens[at].tag in NOUNS | ADJECTIVES:
         at -= 1
     return tokens[at].low if at >= 0 else ""
+
+
+def _names_one(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the noun there has "a" before it, and nobody saw or let it do something: "watching a dog jump"."""
+    seen = any(t.lemma in PERCEIVING and t.tag[0] == "V" for t in tokens[:at])
+    return _article(tokens, at) in ("a", "an", "one") and not seen
+
+
+def _lacks_verb(tokens: Sequence[Token]) -> bool:
+    return not any(t.tag[0] == "V" for t in tokens)
 
 
 def _base(verb: str) -> str:

@@ -8,6 +8,8 @@ from recap.claims.text.chunks import Chunk, Kind
 
 Things = list[Chunk]
 _JOINS = ("comma", "and", "not")
+_SURELY_FINITE = frozenset(("VBZ", "VBB", "VBD", "VHZ", "VHB", "VHD", "VM0", "VVZ", "VVB"))
+"""not "placed", which may be a participle"""
 
 
 class Cursor:
@@ -56,10 +58,11 @@ class Cursor:
         adverb = [c.kind == "other" and c.tokens[0].tag == "AV0" for c in self.items]
         return [c.kind for c, skip in zip(self.items, adverb, strict=True) if c.kind != "stop" and not skip]
 
-    def group(self, first: Chunk, *, open_ended: bool) -> Things:
+    def group(self, first: Chunk, *, open_ended: bool, after_verb: bool = False) -> Things:
         """Things named together with one just taken: "a fork, a knife and a spoon".
 
-        A list that is not open-ended stops before a name with words of its own, which begins another clause.
+        A list that is not open-ended stops before a name with words of its own, which begins another clause. One that
+        has had its verb stops before a name with a verb: "there are two donuts, and a cup is beside them".
         """
         group = [first]
         while self.peek() in _JOINS:
@@ -74,6 +77,9 @@ class Cursor:
             if not open_ended and self.peek(skip + 1) in ("verb", "relation", "with"):
                 break
             if not kinds & {"and", "not"} and not self._listed(skip):
+                break
+            verb = self.ahead(skip + 1)
+            if after_verb and verb is not None and verb.kind == "verb" and verb.tokens[0].tag in _SURELY_FINITE:
                 break
             group.append(more)
             self.at += skip + 1

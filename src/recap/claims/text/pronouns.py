@@ -24,6 +24,20 @@ def fits(pronoun: Chunk, thing: Chunk) -> bool:
             return False
 
 
+def owns(possessive: str, thing: Chunk) -> bool:
+    """Whether "his", "her", "its" or "their" may be this thing's."""
+    if is_place(thing):
+        return False
+    person = thing.among("things.persons")
+    match possessive:
+        case "his" | "her":
+            return person and not thing.plural
+        case "their":
+            return thing.plural
+        case _:
+            return not thing.plural and (not person or thing.noun == "baby")
+
+
 def only_one(pronoun: Chunk | None, named: Things) -> Things:
     """The one thing among these that a pronoun may mean; none where there are several, or none."""
     fitting = {c.name.lower(): c for c in named if pronoun is None or fits(pronoun, c)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recap.claims.text.chunker import chunks
 from recap.claims.text.chunks import Chunk
-from recap.claims.text.claiming import NOT_SAID, TextRead
+from recap.claims.text.claiming import FRAMES, NOT_SAID, TextRead
 from recap.claims.text.clause import Clause, living, owners_of_with
 from recap.claims.text.cursor import Things
 from recap.claims.text.idioms import is_place
@@ -12,8 +12,8 @@ from recap.claims.text.relations import RelationReading
 from recap.claims.text.tokens import LONGEST_SENTENCE, Sentence
 from recap.claims.text.words import words
 
-FRAMES = frozenset(("answer", "yes", "no", "perspective", "viewpoint", "view", "course", "explanation", "caption"))
 ARTICLES = ("a", "an", "the")
+OBSERVERS = ("you", "we", "i", "one")
 
 
 class Reader(TextRead):
@@ -95,6 +95,8 @@ class _Reading(RelationReading):
             return self._with(item, before)
         elif before is not None and kind == "verb":
             return self._after_verb(item, before)
+        elif clause.fronted and item.low in OBSERVERS and self._is_shown():
+            return None  # "Behind the sofa you can see a lamp."
         elif kind == "prep":
             clause.prepped = item
             self._note([item])
@@ -111,6 +113,11 @@ class _Reading(RelationReading):
         if clause.fronted and clause.verb is not None and not clause.subjects and not clause.there:
             return self._settle(group)  # "Hanging over the table is a chandelier."
         return self._begin(group, denied)
+
+    def _is_shown(self) -> bool:
+        """Whether somebody sees something next, and no more is said of who does."""
+        verb = self.cursor.ahead()
+        return self.cursor.comes("verb", "thing") and verb is not None and verb.lemma in words()["verbs.showing"]
 
     def _skip_apposition(self, item: Chunk) -> None:
         """ "The dog, a golden retriever, is …" and "Two people, a man and a woman, are …" name the same twice."""
@@ -147,7 +154,7 @@ class _Reading(RelationReading):
         if not (inverted or clause.there or shows or has or (nobody and "be" in verb.marks)):
             clause.objects = self.cursor.group(item, open_ended=False)
             return self._note(clause.objects)
-        group = self.cursor.group(item, open_ended=True)
+        group = self.cursor.group(item, open_ended=True, after_verb=True)
         self._note(group)
         if inverted:
             return self._settle(group)

@@ -7,7 +7,7 @@ from recap.claims.text.claiming import SentenceRead
 from recap.claims.text.clause import Clause, subjects_of
 from recap.claims.text.cursor import Things
 from recap.claims.text.idioms import is_clothes, is_idiom, is_place
-from recap.claims.text.pronouns import as_object, only_one
+from recap.claims.text.pronouns import as_object, fits, only_one, owns
 from recap.claims.text.words import words
 
 
@@ -72,19 +72,27 @@ class RelationReading(SentenceRead):
 
     def _meant(self, relation: Chunk, pronoun: Chunk | None) -> Things:
         """What a pronoun after a relation phrase means; without one, whose side "to its left" is."""
-        named = self.named or self.reader.earlier
-        if pronoun is None:
-            others = [c for c in named if c not in self.clause.subjects + self.clause.owned and not is_place(c)]
-            found = only_one(None, others)
-        elif pronoun.low in ("it", "them", "him", "her"):
-            opens = not self.clause.subjects and not self.clause.owned
-            found = as_object(pronoun, self.clause, self.reader.topic, named, opens=opens)
-        else:
+        if pronoun is not None and pronoun.low not in ("it", "them", "him", "her"):
             return []
+        # What the sentence itself names comes first; where nothing there fits, what the one before it names.
+        found: Things = []
+        for named in (self.named, self.reader.earlier):
+            found = self._fitting(relation, pronoun, named)
+            others = [c for c in named if c not in self.clause.subjects + self.clause.owned]
+            if found or any(owns(_possessive(relation), c) if pronoun is None else fits(pronoun, c) for c in others):
+                break
         if not found:
             said = pronoun or relation
             self.reader.doubt(relation.start, max(relation.end, said.end), f'"{said.low}" may mean several things')
         return found
+
+    def _fitting(self, relation: Chunk, pronoun: Chunk | None, named: Things) -> Things:
+        """The one of these things that is meant, if there is one."""
+        if pronoun is None:
+            others = [c for c in named if c not in self.clause.subjects + self.clause.owned]
+            return only_one(None, [c for c in others if owns(_possessive(relation), c)])
+        opens = not self.clause.subjects and not self.clause.owned
+        return as_object(pronoun, self.clause, self.reader.topic, named, opens=opens)
 
     def _subject_follows(self) -> bool:
         """Whether a verb and its subject come next: "… hangs a painting", "there is a lamp"."""
@@ -129,3 +137,8 @@ class RelationReading(SentenceRead):
             self.cursor.take()
         if self.cursor.peek() == "thing" and (subject := self.cursor.take()) is not None:
             self._claim(self._as_subjects([subject]), item, things, False)
+
+
+def _possessive(relation: Chunk) -> str:
+    """Whose side it is: "to her left" is hers."""
+    return next((t.low for t in relation.tokens if t.low in ("his", "her", "their")), "its")

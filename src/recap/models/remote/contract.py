@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from recap.errors import RecapError
 
@@ -106,6 +106,8 @@ class Backend(ABC):
     """whether a picture that was sent once can be named afterwards"""
     longest_setting: ClassVar[str]
     """the server's own setting for how long a prompt may be"""
+    rounding: ClassVar[float]
+    """how far margins of one checkpoint in fp32 were from transformers' at most; measured by benchmarks/engines.py"""
     advice: ClassVar[tuple[tuple[str, str], ...]]
     """what refusals look like (a pattern), and what to change"""
 
@@ -135,3 +137,21 @@ class Backend(ABC):
     @abstractmethod
     async def ask(self, query: Query) -> Reply:
         """The log-probabilities of exactly the tokens that were asked for."""
+
+    async def complete(self, text: str, most_tokens: int) -> str:
+        """What the model writes in answer to a message, greedily: every kind speaks OpenAI's chat completions."""
+        body = self.chat(text) | {"max_tokens": most_tokens, "temperature": 0}
+        return await self.client.call("/v1/chat/completions", _written, body)
+
+    def chat(self, text: str) -> dict[str, Any]:
+        """The chat request that brings a message without a picture."""
+        return {"model": self.name, "messages": [{"role": "user", "content": text}]}
+
+
+def _written(answer: Any) -> str:
+    """The words of a completion; a refusal that has a field of its own counts as what was said."""
+    message = answer["choices"][0]["message"]
+    said = message.get("content") or message.get("refusal") or ""
+    if not isinstance(said, str):
+        raise TransientError("the answer's content is no text")
+    return said

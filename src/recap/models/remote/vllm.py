@@ -27,6 +27,7 @@ class Vllm(Backend):
     kind: ClassVar[str] = "vLLM"
     names_pictures: ClassVar[bool] = True
     longest_setting: ClassVar[str] = "--max-model-len"
+    rounding: ClassVar[float] = 1e-5
     advice: ClassVar[tuple[tuple[str, str], ...]] = (
         (r"maximum context length|max_model_len|longer than the maximum",
          "the prompt is longer than the server takes: start vLLM with a larger --max-model-len"),
@@ -137,6 +138,9 @@ class Vllm(Backend):
             "return_tokens_as_token_ids": True,
         }
         return await self.client.call(CHAT, lambda answer: _read(answer, query), body)
+
+    def chat(self, text: str) -> dict[str, Any]:
+        return self._messages(Query(text)) | {"add_special_tokens": self._special}
 
     def _messages(self, query: Query) -> dict[str, Any]:
         """The picture first: all questions about it begin alike, and the prefix cache knows them."""
