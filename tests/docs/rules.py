@@ -58,6 +58,7 @@ OTHERS_OPTIONS = {
     "--max-model-len": "vLLM",
     "--served-model-name": "vLLM",
     "--mmproj": "llama.cpp",
+    "--force_simple": "lmms-eval",
     "--full": "benchmarks/cluster.py",
     "--layers": "benchmarks/domain.py",
 }

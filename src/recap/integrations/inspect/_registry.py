@@ -1,3 +1,5 @@
+# Inspect is an optional dependency, typed only where it is installed.
+# pyright: reportUnknownVariableType=false
 """What Inspect finds through the entry point: importing registers."""
 
 from __future__ import annotations

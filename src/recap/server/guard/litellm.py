@@ -32,7 +32,7 @@ OnReject = Literal["block", "replace"]
 
 
 class _Wishes(BaseModel):
-    on_reject: OnReject | None = Field(None, description="block the answer, or replace its text")
+    on_reject: OnReject | None = Field(default=None, description="block the answer, or replace its text")
 
 
 class GuardrailRequest(BaseModel):
@@ -52,7 +52,7 @@ class GuardrailResponse(BaseModel):
 
     action: Literal["NONE", "BLOCKED", "GUARDRAIL_INTERVENED"]
     blocked_reason: str | None = None
-    texts: list[str] | None = Field(None, description="The answers, rejected ones replaced.")
+    texts: list[str] | None = Field(default=None, description="The answers, rejected ones replaced.")
 
 
 class AskedQuestions:
