@@ -6,7 +6,8 @@ from recap.policy.decide import Decision, Standing, check_policy, decide
 from recap.policy.file import load_policy, policy_json, save_policy
 from recap.policy.gate import Gate, confidence_gate
 from recap.policy.guarantee import EVENTS, NOTHING_PROMISED, Event, Guarantee, GuaranteedPart
-from recap.policy.policy import CONFIDENCE, IMG, SELECTOR, STAGED, Policy, asks_for_things, calibrate
+from recap.policy.parts import CONFIDENCE, IMG, SELECTOR, STAGED
+from recap.policy.policy import Policy, asks_for_things, calibrate
 from recap.policy.reason import Witness
 from recap.policy.scores import Scores
 

@@ -14,18 +14,8 @@ from recap.policy.decide import check_policy
 from recap.policy.existence import calibrate_existence, existence_rows
 from recap.policy.guarantee import Event
 from recap.policy.modes import check_mode, cross_fitted, fitted_on, fitted_on_tuning
-from recap.policy.policy import (
-    FIRST_STAGE,
-    IMG,
-    MODES,
-    STAGED,
-    Policy,
-    Ranked,
-    calibrate,
-    needs_relation,
-    stages,
-    with_reference,
-)
+from recap.policy.parts import IMG, MODES, STAGED, Ranked
+from recap.policy.policy import FIRST_STAGE, Policy, calibrate, needs_relation, stages, with_reference
 from recap.policy.presupposition import calibrate_presupposition
 from recap.policy.repair import Repair
 from recap.policy.scores import RELATION_RISK, Scores

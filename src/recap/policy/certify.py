@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from recap.arrays import Bools, Floats
 from recap.errors import RecapError, one_of
 from recap.policy.guarantee import EVENTS, Event, Guarantee, GuaranteedPart
-from recap.policy.policy import IMG, STAGED, Counts, Policy, calibrate, with_reference
+from recap.policy.parts import IMG, STAGED, Counts
+from recap.policy.policy import Policy, calibrate, with_reference
 from recap.policy.scores import Scores
 from recap.risks import FITTED
 from recap.statistics import errors, hallucinations

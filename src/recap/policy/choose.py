@@ -9,7 +9,7 @@ import numpy as np
 from recap.arrays import Floats
 from recap.errors import RecapError
 from recap.policy.modes import cross_fitted
-from recap.policy.policy import CONFIDENCE, IMG, SELECTOR, CDFs
+from recap.policy.parts import CONFIDENCE, IMG, SELECTOR, CDFs
 from recap.policy.scores import Scores
 from recap.policy.utility import Candidate, Utility
 from recap.risks import FITTED, offered

@@ -12,7 +12,8 @@ import numpy as np
 from recap.claims import Graph
 from recap.errors import RecapError, RecapWarning
 from recap.models.contract import same_model
-from recap.policy.policy import CONFIDENCE, MODES, Policy
+from recap.policy.parts import CONFIDENCE, MODES
+from recap.policy.policy import Policy
 from recap.policy.reason import Evidence, Witness, confidence_reason, correction_sentence, sentence
 from recap.policy.undecided import REGIMES, Undecided
 from recap.risks import risk_named

@@ -13,7 +13,8 @@ from pydantic_core import from_json
 from recap.errors import RecapError
 from recap.files import reading, write_text
 from recap.policy.modes import check_mode
-from recap.policy.policy import STAGED, Policy, needs_relation
+from recap.policy.parts import STAGED
+from recap.policy.policy import Policy, needs_relation
 from recap.risks import FITTED
 from recap.validation import explain
 

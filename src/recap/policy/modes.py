@@ -8,7 +8,7 @@ import numpy as np
 
 from recap.arrays import Bools, Floats
 from recap.errors import RecapError, did_you_mean
-from recap.policy.policy import MODES
+from recap.policy.parts import MODES
 from recap.policy.scores import Scores
 from recap.probes import PROBE_SETS, inputs_of
 from recap.risks import FITTED, Margins, compute_risk, load_risks, require_inputs, risk_named
