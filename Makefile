@@ -121,7 +121,7 @@ notebooks: $(VENV)/.dev
 
 # A warning is an error: a link that leads nowhere, a docstring that cannot be read. Examples are run by the tests.
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet docs build/docs
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --fresh-env --quiet docs build/docs
 	$(BIN)/pytest --quiet tests/docs/test_links.py tests/docs/test_site.py
 
 # Hosts warn of what they themselves deprecate; that is theirs to change.

@@ -1,4 +1,4 @@
-"""Do verdicts depend on the engine, and does the noise band say so? `python -m benchmarks.engines [--limit 800] [--json FILE]`
+"""Do verdicts depend on the engine, and does the noise band say so? `python -m benchmarks.engines [--limit 800] [--only bfloat16] [--json FILE]`
 
 The same statements of `world:whatsup` through every engine that is here: this process in fp32 and bf16, in full batches and one
 picture at a time, as trees and plainly; Ray where it is installed; vLLM where RECAP_VLLM_PYTHON names a Python that has it; llama.cpp
@@ -46,26 +46,30 @@ class Measured:
     band: float
 
 
-def engines(limit: int) -> Iterator[Measured]:
+def engines(limit: int, only: str) -> Iterator[Measured]:
+    """The reference first, then those whose name holds `only`."""
     full = load_model(NAME)
     yield Measured("local, fp32, full batches", _probed(full, limit), noise_of(full))
-    one = load_model(NAME, tokens=1)
-    yield Measured("local, fp32, one picture at a time", _probed(one, limit), noise_of(one))
-    plain = load_model(NAME, plain=True)
-    yield Measured("local, fp32, plainly", _probed(plain, limit), noise_of(plain))
-    for dtype in ("bfloat16", "float16"):
-        half = load_model(NAME, dtype=dtype)
-        yield Measured(f"local, {dtype}, full batches", _probed(half, limit), noise_of(half))
-        if dtype == "bfloat16":
-            half = load_model(NAME, dtype=dtype, tokens=1)
-            yield Measured("local, bfloat16, one picture at a time", _probed(half, limit), noise_of(half))
-    with contextlib.suppress(ImportError):
-        import ray  # noqa: F401
+    ways: dict[str, dict[str, Any]] = {
+        "local, fp32, one picture at a time": {"tokens": 1},
+        "local, fp32, plainly": {"plain": True},
+        "local, bfloat16, full batches": {"dtype": "bfloat16"},
+        "local, bfloat16, one picture at a time": {"dtype": "bfloat16", "tokens": 1},
+        "local, float16, full batches": {"dtype": "float16"},
+    }
+    for name, options in ways.items():
+        if only in name:
+            model = load_model(NAME, **options)
+            yield Measured(name, _probed(model, limit), noise_of(model))
+    if only in "Ray, fp32, one worker":
+        with contextlib.suppress(ImportError):
+            import ray  # noqa: F401
 
-        found = recap.probe("world:whatsup", NAME, limit=limit, engine="ray", workers=1, progress=False)
-        yield Measured("Ray, fp32, one worker", found.table, noise_of(full))
-    with tempfile.TemporaryDirectory() as folder:
-        yield from _served(Path(folder), limit)
+            found = recap.probe("world:whatsup", NAME, limit=limit, engine="ray", workers=1, progress=False)
+            yield Measured("Ray, fp32, one worker", found.table, noise_of(full))
+    if only in "vLLM, llama.cpp":
+        with tempfile.TemporaryDirectory() as folder:
+            yield from _served(Path(folder), limit)
 
 
 def _served(folder: Path, limit: int) -> Iterator[Measured]:
@@ -126,6 +130,7 @@ def _margins(table: MarginTable) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, default=800)
+    parser.add_argument("--only", default="", help="engines whose name holds this")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
@@ -137,7 +142,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     reference: MarginTable | None = None
     rows: list[dict[str, Any]] = []
-    for one in engines(options.limit):
+    for one in engines(options.limit, options.only):
         reference = one.table if reference is None else reference
         row = compared(one, reference, policy)
         rows.append(row)

@@ -16,11 +16,11 @@ project = "RECAP"
 author = copyright = "The RECAP developers"
 version = release = recap.__version__
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
+default_role = "literal"  # as docstrings mean their backquotes
 exclude_patterns = ["_build", "notebooks/execute.py"]
 html_theme = "furo"
 html_title = f"RECAP {release}"
-html_static_path: list[str] = []
 
 # Notebooks are shown as they are stored: docs/notebooks/execute.py runs them.
 nb_execution_mode = "off"
@@ -29,8 +29,7 @@ myst_heading_anchors = 4
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_default_options = {"members": True, "show-inheritance": False, "exclude-members": "__init__, model_config"}
-autodoc_mock_imports: list[str] = []
+autodoc_default_options = {"members": True, "exclude-members": "__init__, model_config"}
 
 
 def adapt(_app: Any, page: str, source: list[str]) -> None:

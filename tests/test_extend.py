@@ -183,7 +183,7 @@ def _question(subject: str, relation: str, obj: str) -> str:
 def test_what_a_risk_gets_wrong_is_one_line() -> None:
     table = table_of(*random_rows(1, units=10))
     for name, needs, message in (
-        ("confidence", NEEDS, '"confidence" is a risk that RECAP has itself'),
+        ("confidence", NEEDS, '"confidence" is a name that RECAP has itself'),
         ("Bad Name", NEEDS, '"Bad Name" cannot name a risk'),
         ("mine", ["image.claims"], '"image.claims" is not an input of a risk; did you mean "image.claim"'),
     ):

@@ -21,6 +21,7 @@ FUNCTIONS = {
     "compare": ("recap:compare",),
     "data fetch": ("recap.datasets.fetch:fetch_dataset",),
     "data stats": ("recap.datasets:load_dataset", "recap.datasets:dataset_stats"),
+    "data unpack": ("recap.datasets.pictures:unpack_pictures",),
     "decide": ("recap:decide",),
     "demo": ("recap:demo",),
     "evaluate": ("recap:evaluate",),
@@ -48,9 +49,10 @@ OTHER_NAMES = {
     "graph show": {"graph": "path"},
     "data fetch": {"dataset": "name", "no_images": "images"},
     "data stats": {"dataset": "name"},
+    "data unpack": {"dataset": "name"},
     "table convert": {"table": "path"},
 }
-EITHER = "answers max_pixels"
+EITHER = "answers max_pixels samples"
 """options of every model, here or served"""
 ONLY_PRINTING = {"json", "context", "list_", "form"}
 WRITTEN_BY_THE_COMMAND = {

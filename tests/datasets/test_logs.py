@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import shutil
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import recap as package
 from recap import RecapError, import_log, probe, read_table
@@ -179,6 +182,18 @@ def test_two_likelihoods_without_words_need_to_be_told_apart(tmp_path: Path) -> 
         import_log("lmms-eval", log, choices="a,b")
 
 
+def test_choices_scored_without_their_question_do_not_count(tmp_path: Path) -> None:
+    """acc_mutual_info makes lm-eval score each choice twice, the second time behind nothing."""
+
+    def twice(line: dict[str, Any]) -> None:
+        for i, word in enumerate((" yes", " no")):
+            line["arguments"][f"gen_args_{2 + i}"] = {"arg_0": "", "arg_1": word}
+            line["filtered_resps"].append(["-9.0" if i else "-0.1", "False"])
+
+    log = _changed(CHOICE, tmp_path / CHOICE.name, twice)
+    assert import_log("lm-eval", log).rows == import_log("lm-eval", CHOICE).rows
+
+
 def test_choices_that_are_no_yes_and_no_are_left_out(tmp_path: Path) -> None:
     def letters(line: dict[str, Any]) -> None:
         for i, request in enumerate(line["arguments"].values()):
@@ -223,11 +238,47 @@ def test_a_broken_archive_is_one_line(tmp_path: Path, monkeypatch: pytest.Monkey
         import_log("inspect", LOGS / "inspect.eval")
 
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=2)
+        | st.dictionaries(
+            st.sampled_from(["type", "text", "role", "content", "image", "arg_0", "message"]), inner, max_size=2
+        )
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_a_log_of_any_shape_is_rows_or_one_line(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """One value anywhere in a sample is replaced by something else: no other error than ours."""
+    harness, path = data.draw(
+        st.sampled_from(
+            [("lm-eval", CHOICE), ("lm-eval", GENERATE), ("lmms-eval", WORDS), ("inspect", LOGS / "inspect.json")]
+        )
+    )
+    whole = json.loads(path.read_text()) if harness == "inspect" else json.loads(path.read_text().splitlines()[0])
+    part = whole["samples"] if harness == "inspect" else whole
+    while True:
+        key = data.draw(st.sampled_from(range(len(part)) if isinstance(part, list) else sorted(part)))
+        if not isinstance(part[key], dict | list) or not part[key] or data.draw(st.booleans()):
+            part[key] = data.draw(JSON)
+            break
+        part = part[key]
+    log = tmp_path_factory.mktemp("log") / "log.json"
+    log.write_text(json.dumps(whole))
+    with contextlib.suppress(RecapError):
+        import_log(harness, log)
+
+
 def test_small_things() -> None:
     assert margin_of(["yes", "yes", "no"], [-1.0, -1.0, -2.0]) == pytest.approx(math.log(2) + 1)
     assert margin_of(["yes", None], [-1.0, -2.0]) is None
     assert margin_of(["yes", "no"], [-1.0, -math.inf]) is None
     assert [truth(v) for v in ("Yes.", True, 0, "maybe", ["no"], None)] == ["yes", "yes", "no", None, "no", None]
+    assert truth("['yes']") == "yes"
     assert [truth(v, ["no", "yes"]) for v in ("0", 1, "B", "yes")] == ["no", "yes", "yes", "yes"]
     assert [answer_in(t) for t in ("<think>no…</think> Yes.", "False", "I do not know", '{"answer": "no"}')] == [
         "yes",

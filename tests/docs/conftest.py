@@ -59,6 +59,14 @@ def _tables(folder: Path) -> None:
     table = str(folder / "table.jsonl")
     probed = recap("probe", "world:whatsup", "--limit", "160", "--model", "world:aligned", "--out", table)
     assert probed.exit_code == 0, probed.output
+    absent = folder / "absent.jsonl"
+    probed = recap("probe", "world:existence", "--limit", "180", "--model", "world:aligned", "--out", str(absent))
+    assert probed.exit_code == 0, probed.output
+    rows = [json.loads(line) for line in absent.read_text().splitlines()]
+    for row in rows:
+        if row["relation"] == "exists":  # as of a model that can tell: calibration warns of one that cannot
+            row["direct"]["image"] = 3.0 if row["label"] == "yes" else -3.0
+    absent.write_text("".join(json.dumps(row) + "\n" for row in rows))
     calibrated = recap("calibrate", table, "--coverage", "0.8", "--out", str(folder / "policy.json"))
     assert calibrated.exit_code == 0, calibrated.output
     for name in ("calibration.jsonl", "new.jsonl", "pilot.jsonl", "vsr.jsonl"):

@@ -66,6 +66,7 @@ OTHERS_OPTIONS = {
     "--served-model-name": "vLLM",
     "--mmproj": "llama.cpp",
     "--log_samples": "lm-eval",
+    "--force_simple": "lmms-eval",
     "--full": "benchmarks/cluster.py",
     "--minutes": "recap.photo.training",
     "--steps": "recap.photo.training",

@@ -31,46 +31,57 @@ def host(auditor: Auditor) -> VisualWhiteboxModel:
     from recap.world.scheme import checkpoint_folder
 
     folder = checkpoint_folder(MODEL)
-    model = AutoModelForImageTextToText.from_pretrained(folder).eval()
+    model = AutoModelForImageTextToText.from_pretrained(folder, dtype="float32").eval()
     processor = AutoProcessor.from_pretrained(folder)
     return VisualWhiteboxModel(model, processor, MODEL, generation_parameters=GenerationParameters(max_new_tokens=1))
 
 
 def run(
     host: VisualWhiteboxModel, auditor: Auditor, own: list[Audited], estimators: list[Any], named: str | None
-) -> UEManager:
-    prompt = auditor.model.prompter.prompt("{question}", True)
-    manager = UEManager(
-        Dataset(
-            [prompt.replace("{question}", each.question) for each in own],
-            [each.item.label or "" for each in own],
-            batch_size=1,  # the host cannot put prompts of different lengths together
-            images=[open_image(each.image) for each in own],
-        ),
-        host,
-        estimators,
-        available_stat_calculators=[*register_default_stat_calculators("VisualLM"), recap_rows(named, prompt)],
-        builder_env_stat_calc=BuilderEnvironmentStatCalculator(host),
-        generation_metrics=[],
-        ue_metrics=[],
-        processors=[],
-        ignore_exceptions=False,
-        verbose=False,
-        max_new_tokens=1,
-    )
-    manager()
-    return manager
+) -> dict[str, list[Any]]:
+    """What the manager finds for each question. It cannot put prompts of different lengths together: these go apart."""
+    prompter = auditor.model.prompter
+    prompt = prompter.prompt("{question}", True)
+    texts = [prompt.replace("{question}", each.question) for each in own]
+    by_length: dict[int, list[int]] = {}
+    for i, text in enumerate(texts):
+        by_length.setdefault(len(prompter.tokens(text)), []).append(i)
+    found: dict[str, list[Any]] = {name: [None] * len(own) for name in ("greedy_texts", *map(str, estimators))}
+    for places in by_length.values():
+        manager = UEManager(
+            Dataset(
+                [texts[i] for i in places],
+                [own[i].item.label or "" for i in places],
+                batch_size=len(places),
+                images=[open_image(own[i].image) for i in places],
+            ),
+            host,
+            estimators,
+            available_stat_calculators=[*register_default_stat_calculators("VisualLM"), recap_rows(named, prompt)],
+            builder_env_stat_calc=BuilderEnvironmentStatCalculator(host),
+            generation_metrics=[],
+            ue_metrics=[],
+            processors=[],
+            ignore_exceptions=False,
+            verbose=False,
+            max_new_tokens=1,
+        )
+        manager()
+        told = {"greedy_texts": manager.stats["greedy_texts"]}
+        told |= {str(each): manager.estimations["sequence", str(each)] for each in estimators}
+        for name, values in told.items():
+            for i, value in zip(places, values, strict=True):
+                found[name][i] = value
+    return found
 
 
 def test_the_estimator_gives_the_auditors_verdict_on_200_answers(
     host: VisualWhiteboxModel, auditor: Auditor, own: list[Audited]
 ) -> None:
     assert auditor.policy is not None
-    manager = run(
-        host, auditor, own, [RecapAudit(auditor.policy), RecapRisk("recap-img"), RecapRisk("confidence")], MODEL
-    )
-    assert [text.strip() for text in manager.stats["greedy_texts"]] == [each.answer for each in own]
-    distances = manager.estimations["sequence", f"RecapAudit-{auditor.policy.mode}"]
+    told = run(host, auditor, own, [RecapAudit(auditor.policy), RecapRisk("recap-img"), RecapRisk("confidence")], MODEL)
+    assert [text.strip() for text in told["greedy_texts"]] == [each.answer for each in own]
+    distances = told[f"RecapAudit-{auditor.policy.mode}"]
     assert [distance <= 0 for distance in distances] == [each.verdict.accepted for each in own]
     for distance, each in zip(distances, own, strict=True):
         assert each.verdict.risk is not None
@@ -78,16 +89,16 @@ def test_the_estimator_gives_the_auditors_verdict_on_200_answers(
         assert distance == pytest.approx(each.verdict.risk - each.verdict.threshold, abs=1e-4)
     table = MarginTable(tuple(each.verdict.row for each in own), auditor.graph)
     for name in ("recap-img", "confidence"):
-        found = manager.estimations["sequence", f"Recap-{name}"]
+        found = told[f"Recap-{name}"]
         assert np.allclose(found, compute_risk(table, name), atol=1e-4, equal_nan=True)
 
 
 def test_the_hosts_own_model_is_asked_where_none_is_named(
     host: VisualWhiteboxModel, auditor: Auditor, own: list[Audited]
 ) -> None:
-    manager = run(host, auditor, own[:20], [RecapRisk("recap-img")], None)
+    told = run(host, auditor, own[:20], [RecapRisk("recap-img")], None)
     table = MarginTable(tuple(each.verdict.row for each in own[:20]), auditor.graph)
-    assert np.allclose(manager.estimations["sequence", "Recap-recap-img"], compute_risk(table, "recap-img"), atol=1e-4)
+    assert np.allclose(told["Recap-recap-img"], compute_risk(table, "recap-img"), atol=1e-4)
 
 
 def test_a_calibrated_risk_needs_its_calibration() -> None:

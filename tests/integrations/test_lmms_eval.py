@@ -14,10 +14,12 @@ from recap.images import open_image
 from recap.integrations.lmms_eval import ABSTENTION
 from tests.integrations.conftest import MODEL, Audited
 
-CODE = """
-from PIL import Image
-
 pytestmark = pytest.mark.integrations
+
+CODE = """
+import ast
+
+from PIL import Image
 
 def messages(doc, lmms_eval_specific_kwargs=None):
     picture = {"type": "image", "url": Image.open(doc["image"])}
@@ -30,7 +32,8 @@ def results(doc, results):
     return {"said": results[0], "right": float(results[0] == doc["label"])}
 
 def chosen(doc, results):
-    return {"said": [list(each) for each in results], "right": 0.0}
+    # lmms-eval 0.7.3 hands over log-likelihoods as text.
+    return {"said": [list(ast.literal_eval(str(each))) for each in results], "right": 0.0}
 
 def count(items):
     return len(items)

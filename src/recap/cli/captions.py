@@ -72,7 +72,8 @@ def _show(study: CaptionStudy) -> None:
             f"(without: {absent['without']['families'][family]['true']['point']:.1%})"
         )
     typer.echo(f"  the rule: {absent['rule'] or 'none, the policy is not calibrated for it'}")
-    typer.echo(f"  the existence question by itself has AUROC {absent['existence_auroc']:.1%}")
+    areas = ", ".join(f"{name} {value:.1%}" for name, value in absent["auroc"].items())
+    typer.echo(f"  AUROC against true claims: {areas}; of the existence question {absent['existence_auroc']:.1%}")
     nonsense = study.nonsense
     typer.echo(
         f"contradictions that cannot be: neutral in {nonsense['neutral']} of {nonsense['inside']} claims that something"

@@ -20,13 +20,13 @@ NAME = "recap"
 
 
 @cache
-def _api() -> tuple[Any, Any, Any] | None:
-    """The logs API, contexts, and what reads a caller's trace from headers."""
+def _api() -> tuple[Any, Any, Any, Any] | None:
+    """The logs API, contexts, what reads a caller's trace from headers, and spans."""
     try:
-        from opentelemetry import _logs, context, propagate
+        from opentelemetry import _logs, context, propagate, trace
     except ImportError:
         return None
-    return _logs, context, propagate
+    return _logs, context, propagate, trace
 
 
 def is_installed() -> bool:
@@ -61,11 +61,15 @@ def emit_verdict(
 def callers_trace(headers: Mapping[str, str]) -> Generator[None]:
     """Within it, events belong to the trace that a caller names (`traceparent`), unless a span is current already."""
     api = _api()
-    if api is None or "traceparent" not in headers or api[1].get_current():
+    if api is None or "traceparent" not in headers:
         yield
         return
-    token = api[1].attach(api[2].extract(headers))
+    _, context, propagate, trace = api
+    if trace.get_current_span().get_span_context().is_valid:
+        yield
+        return
+    token = context.attach(propagate.extract(headers, context.get_current()))
     try:
         yield
     finally:
-        api[1].detach(token)
+        context.detach(token)

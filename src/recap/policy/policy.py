@@ -25,7 +25,6 @@ from recap.risks.equations import selector
 from recap.risks.fitted import Fit
 from recap.statistics import EmpiricalCDF, accepted_count, coverage_threshold
 from recap.table import Bools, Floats, MarginTable
-from recap.tabular import Tabular
 
 IMG, SELECTOR, CONFIDENCE, STAGED = "recap-img", "recap-selector", "confidence", "staged"
 MODES = (IMG, SELECTOR, CONFIDENCE, STAGED)
@@ -170,18 +169,9 @@ class Policy:
         return f"Policy({self.mode}, {held}, fitted on {self.counts.rows} rows in {self.counts.units} units{of})"
 
     def _repr_html_(self) -> str:
-        counts = self.counts
-        told = {
-            "mode": self.mode,
-            "accepts": f"risk ≤ {self.threshold:.4g}, {self.coverage:.0%} of answers",
-            "promise": self.promise,
-            "gate": "" if self.gate is None else self.gate.verdict,
-            "fitted on": f"{counts.rows} rows in {counts.units} units, {counts.covered} of them inside the graph",
-            "outside the graph": "nothing is accepted" if self.fallback is None else "confidence decides",
-            "model": self.model or "unnamed",
-        }
-        rows = tuple((name, text) for name, text in told.items() if text)
-        return Tabular("RECAP policy", ("", ""), rows).to_html()
+        from recap.policy.shown import policy_table  # which needs this module
+
+        return policy_table(self).to_html()
 
     @property
     def promise(self) -> str:

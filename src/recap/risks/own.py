@@ -18,7 +18,8 @@ from recap.risks.registry import RISKS, Risk
 
 Formula = TypeVar("Formula", bound=Callable[..., Any])
 
-_BUILT_IN = frozenset({*RISKS, *FITTED})
+_BUILT_IN = frozenset({*RISKS, *FITTED, "staged", "fallback", "recap"})
+"""and the names of what is decided by more than one risk"""
 _LOADED: set[str] = set()
 """entry points that were looked at, whether they could be loaded or not"""
 
@@ -41,7 +42,7 @@ def register_risk(
     if not name or name != name.strip().lower() or any(letter in name for letter in " ,/:"):
         raise RecapError(f"{quoted(name)} cannot name a risk: small letters, digits and dashes can")
     if name in _BUILT_IN:
-        raise RecapError(f'"{name}" is a risk that RECAP has itself; give yours another name')
+        raise RecapError(f'"{name}" is a name that RECAP has itself; give yours another name')
     for need in needs:
         one_of(need, inputs_of("all"), "an input of a risk")
 

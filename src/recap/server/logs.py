@@ -11,6 +11,7 @@ import re
 import sys
 import time
 import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
@@ -31,6 +32,13 @@ def note(**facts: Any) -> None:
     notes = _NOTES.get()
     if notes is not None:
         notes.update(facts)
+
+
+def note_audits(audits: Sequence[tuple[str, str, str]], errors: int, *, questions: bool) -> None:
+    """What the log says of audits, each a verdict, a question and an answer; what was asked, if that is wanted."""
+    note(verdicts=[verdict for verdict, _, _ in audits], errors=errors)
+    if questions:
+        note(questions=[asked for _, asked, _ in audits], answers=[answer for _, _, answer in audits])
 
 
 def event(message: str, level: int = logging.INFO, **facts: Any) -> None:

@@ -19,7 +19,7 @@ from recap.probes import plan_probes
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
 from recap.server.intake.images import InputImage, PictureOpener
-from recap.server.logs import note
+from recap.server.logs import note_audits
 from recap.server.metrics import Metrics
 from recap.server.readiness import Readiness
 from recap.server.schema import (
@@ -88,9 +88,8 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
     def told(*answers: AuditResponse | ErrorResponse) -> None:
         """What the log says of a request: verdicts, and questions if the operator wants them."""
         made = [each for each in answers if isinstance(each, AuditResponse)]
-        note(verdicts=[each.verdict for each in made], errors=len(answers) - len(made))
-        if service.log_questions:
-            note(questions=[each.question for each in made], answers=[each.answer for each in made])
+        said = [(each.verdict, each.question, each.answer) for each in made]
+        note_audits(said, len(answers) - len(made), questions=service.log_questions)
 
     def case(given: AuditRequest, picture: InputImage, claim: Claim | None = None) -> AuditCase:
         return AuditCase.of(picture.image, given.question, given.answer, service.auditor.graph, claim, picture.name)

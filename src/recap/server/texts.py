@@ -16,7 +16,7 @@ from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
 from recap.server.intake.images import InputImage, PictureOpener
-from recap.server.logs import note
+from recap.server.logs import note_audits
 from recap.server.metrics import Metrics
 from recap.server.routes import ERRORS, body_schema, or_raise
 from recap.server.schema import EXAMPLES, Picture
@@ -119,9 +119,8 @@ def add_text_audits(
         metrics.audited_text(told.claims)
         for each in told.claims:
             emit_verdict(each.word, each.by_policy["risk"], each.reason if service.log_questions else None)
-        note(verdicts=[each.word for each in told.claims], errors=0)
-        if service.log_questions:
-            note(questions=[each.question for each in told.claims], answers=[each.claim.answer for each in told.claims])
+        said = [(each.word, each.question, each.claim.answer) for each in told.claims]
+        note_audits(said, 0, questions=service.log_questions)
         claims = [claim_document(each, service) for each in told.claims]
         model = public_name(told.model or service.model)
         return TextResponse.model_validate(told.to_json(trail=False) | {"claims": claims, "model": model})

@@ -18,6 +18,8 @@ from recap.errors import RecapError, quoted
 from recap.files import LONGEST_LINE, atomic_write, reading
 
 ENDINGS = (".jsonl", ".parquet", ".csv")
+PARTS = ("direct.", "margins.")
+"""fields of a row that have fields"""
 DELIMITERS = ",;\t"
 """a spreadsheet writes semicolons where the comma is its decimal sign"""
 FORMULA = re.compile(r"^'*[=@\t\r]|^'*[+-][^0-9.]")
@@ -95,10 +97,13 @@ def flattened(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """A record with its dotted names taken apart; a part whose names are numbers becomes a list."""
+    """A record with the dotted names of a row's parts taken apart; a part whose names are numbers becomes a list.
+
+    Columns of one's own may have dots in their names that mean nothing.
+    """
     record: dict[str, Any] = {}
     for name, value in flat.items():
-        *parents, last = name.split(".")
+        *parents, last = name.split(".") if name.startswith(PARTS) else [name]
         part = record
         for parent in parents:
             part = part.setdefault(parent, {})
@@ -108,7 +113,7 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
         if last in part:
             raise RecapError(f'"{name}" is twice among the columns')
         part[last] = value
-    return {name: _listed_numbers(value) for name, value in record.items()}
+    return {name: _listed_numbers(value) if f"{name}." in PARTS else value for name, value in record.items()}
 
 
 def _listed_numbers(value: Any) -> Any:

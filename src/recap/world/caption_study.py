@@ -174,6 +174,7 @@ def _absent(auditor: Auditor, written: Sequence[Caption], count: int) -> dict[st
             "false": _share([each for each in present if not each.true]),
         }
         told["affirmed"] = sum(each.affirmed for each in absent)
+        told["auroc"] = _told_apart(auditor, absent, [each for each in present if each.true])
         told[name]["families"] = {
             family: {
                 kind: _share([each for each in some if each.family == family])
@@ -189,8 +190,12 @@ class _Claim(NamedTuple):
     family: str
     true: bool
     accepted: bool
-    affirmed: bool
-    """by the model, asked directly"""
+    row: Row
+
+    @property
+    def affirmed(self) -> bool:
+        """By the model, asked directly."""
+        return (self.row.direct.image or 0.0) >= 0
 
 
 def _accepted(auditor: Auditor, some: Sequence[Caption], exists: bool | None) -> list[_Claim]:
@@ -202,12 +207,20 @@ def _accepted(auditor: Auditor, some: Sequence[Caption], exists: bool | None) ->
             auditor.graph.family_of(each.claim.relation),
             caption.labels[said],
             each.accepted is True,
-            (each.verdict.row.direct.image or 0) >= 0,
+            each.verdict.row,
         )
         for caption, reading, verdicts in zip(some, readings, _verdicts(auditor, some, readings), strict=True)
         for each in auditor.judge_text(reading, verdicts).claims
         if (said := (each.claim.subject, each.claim.relation, each.claim.object or "")) in caption.labels
     ]
+
+
+def _told_apart(auditor: Auditor, absent: Sequence[_Claim], true: Sequence[_Claim]) -> dict[str, float]:
+    """AUROC of each risk, for claims about something absent against true ones."""
+    rows = [each.row.model_copy(update={"id": f"{i}", "unit": each.picture}) for i, each in enumerate((*absent, *true))]
+    risks = _risks(MarginTable(tuple(rows), auditor.graph, source="captions"))
+    event = np.arange(len(rows)) < len(absent)
+    return {name: auroc(risks[name], event) for name in ("direct margin", "recap-img")}
 
 
 def _share(claims: Sequence[_Claim]) -> dict[str, float]:

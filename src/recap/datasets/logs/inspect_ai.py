@@ -13,6 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -23,7 +24,9 @@ from recap.datasets.logs.sample import (
     UnreadSampleError,
     answer_in,
     choice_word,
+    fields_of,
     margin_of,
+    read_sample,
     truth,
 )
 from recap.errors import RecapError
@@ -39,16 +42,17 @@ def inspect_samples(source: Path, _fields: LogFields) -> Iterator[LogSample | Un
     with reading(source, "log"), source.open("rb") as stream:
         archive = stream.read(4) == b"PK\x03\x04"
     header, samples = _archive(source) if archive else _document(source)
-    told: Any = header.get("eval")
-    spec = cast(dict[str, Any], told) if isinstance(told, dict) else {}
+    spec = fields_of(header.get("eval"))
     task, model = str(spec.get("task") or source.stem).rpartition("/")[2], spec.get("model")
     for place, sample in enumerate(samples, start=1):
-        if sample.get("epoch", 1) != 1:
+        if _epoch(sample) > 1:
             continue
-        try:
-            yield _sample(sample, place, task, model)
-        except RecapError as error:
-            yield UnreadSampleError(place, str(error))
+        yield read_sample(place, partial(_sample, sample, place, task, model))
+
+
+def _epoch(sample: Any) -> int:
+    found = fields_of(sample).get("epoch")
+    return found if isinstance(found, int) else 1
 
 
 def _document(source: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -120,7 +124,7 @@ def _content(source: Path, info: zipfile.ZipInfo) -> bytes:
 def _sample(sample: Mapping[str, Any], place: int, task: str, model: Any) -> LogSample:
     if sample.get("error"):
         raise RecapError("the sample ended in an error")
-    attached = cast(dict[str, str], sample.get("attachments") or {})
+    attached = fields_of(sample.get("attachments"))
     text, pictures = _input(sample.get("input"), attached)
     if len(pictures) > 1:
         raise RecapError(f"it shows {len(pictures)} pictures, and an audit is about one")
@@ -139,7 +143,7 @@ def _sample(sample: Mapping[str, Any], place: int, task: str, model: Any) -> Log
         id=f"{task}-{sample.get('id', place)}",
         task=task,
         harness="inspect",
-        document=cast(dict[str, Any], sample.get("metadata") or {}),
+        document=fields_of(sample.get("metadata")),
         prompt=text,
         target=truth(sample.get("target"), choices),
         margin=margin,

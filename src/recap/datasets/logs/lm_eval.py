@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,8 +20,10 @@ from recap.datasets.logs.sample import (
     UnreadSampleError,
     answer_in,
     choice_word,
+    fields_of,
     margin_of,
     number,
+    read_sample,
     truth,
 )
 from recap.errors import RecapError
@@ -33,18 +36,15 @@ def lm_eval_samples(source: Path, fields: LogFields) -> Iterator[LogSample | Unr
     """The samples of a log; of several filters of one document, the first."""
     named = _NAME.fullmatch(source.stem)
     task = named["task"] if named else source.stem
-    seen: set[Any] = set()
+    seen: set[str] = set()
     for place, line in logged_lines(source):
         document = line.get("doc_id")
         if "doc" not in line or "filtered_resps" not in line:
             raise RecapError(f"{source}:{place}: this is no sample of lm-eval (it lacks doc or filtered_resps)")
-        if document in seen:
+        if (key := str(document)) in seen:
             continue
-        seen.add(document)
-        try:
-            yield _sample(line, place, task, fields)
-        except RecapError as error:
-            yield UnreadSampleError(place, str(error))
+        seen.add(key)
+        yield read_sample(place, partial(_sample, line, place, task, fields))
 
 
 def logged_lines(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -67,6 +67,10 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
     requests = [cast(dict[str, Any], each) for each in cast(dict[str, Any], line.get("arguments") or {}).values()]
     texts = [str(each.get("arg_1", "")) for each in requests]
     responses = cast(list[Any], line["filtered_resps"])
+    if len(requests) == len(responses):
+        # Some metrics also score the choices without their question: only what follows the question counts.
+        asked = [i for i, each in enumerate(requests) if each.get("arg_0") == requests[0].get("arg_0")]
+        texts, responses = [texts[i] for i in asked], [responses[i] for i in asked]
     margin = answer = None
     choices: list[str] = []
     if responses and all(_is_likelihood(each) for each in responses):
@@ -78,13 +82,12 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
             raise RecapError(f"its choices are not yes and no: {', '.join(map(repr, choices[:4]))}")
     elif responses:
         answer = answer_in(_text(responses[0]))
-    document: Any = line["doc"]
     return LogSample(
         place=place,
         id=f"{task}-{line.get('doc_id', place)}",
         task=task,
         harness="lm-eval",
-        document=cast(dict[str, Any], document) if isinstance(document, dict) else {},
+        document=fields_of(line["doc"]),
         prompt=str(requests[0].get("arg_0", "")) if requests else "",
         target=truth(line.get("target"), choices),
         margin=margin,

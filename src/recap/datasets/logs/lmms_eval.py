@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +21,7 @@ from recap.datasets.logs.sample import (
     answer_in,
     margin_of,
     number,
+    read_sample,
     truth,
 )
 from recap.errors import RecapError
@@ -34,10 +36,7 @@ def lmms_eval_samples(source: Path, fields: LogFields) -> Iterator[LogSample | U
     for place, line in logged_lines(source):
         if "input" not in line or "filtered_resps" not in line:
             raise RecapError(f"{source}:{place}: this is no sample of lmms-eval (it lacks input or filtered_resps)")
-        try:
-            yield _sample(line, place, task, fields)
-        except RecapError as error:
-            yield UnreadSampleError(place, str(error))
+        yield read_sample(place, partial(_sample, line, place, task, fields))
 
 
 def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -> LogSample:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -135,6 +135,21 @@ class LogSample:
         return name, None
 
 
+def fields_of(value: Any) -> dict[str, Any]:
+    """A logged object; what is none has no fields."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def read_sample(place: int, make: Callable[[], LogSample]) -> LogSample | UnreadSampleError:
+    """A sample, or why it is none: logs of other versions may have other shapes, and one must not end the import."""
+    try:
+        return make()
+    except RecapError as error:
+        return UnreadSampleError(place, str(error))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError) as error:
+        return UnreadSampleError(place, f"it has not the shape of a sample ({type(error).__name__}: {error})")
+
+
 def sentences(prompt: str) -> Iterator[str]:
     """Texts of a prompt in which the question may be, likely ones first: its questions, the last one leading (what
     stands before it may be examples), then the whole, then its other sentences."""
@@ -153,7 +168,8 @@ def truth(value: Any, choices: Sequence[str] = ()) -> str | None:
     """A target as yes or no: the word itself, or the place or letter of a choice; None where it is unknown."""
     if isinstance(value, list) and value:
         value = cast(list[Any], value)[0]
-    word = str(value).strip().strip(".").lower() if isinstance(value, str | int | bool) else ""
+    # lm-eval writes lists of targets as text: "['yes']".
+    word = str(value).strip().strip("[]'\". ").lower() if isinstance(value, str | int | bool) else ""
     words = [choice_word(choice) for choice in choices]
     if word.isdecimal() and int(word) < len(words):
         return words[int(word)]

@@ -1,8 +1,7 @@
 # The harness is an optional dependency, typed only where it is installed.
 # pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false, reportUnknownParameterType=false
-# pyright: reportUntypedFunctionDecorator=false
-# pyright: reportUntypedClassDecorator=false
+# pyright: reportUntypedFunctionDecorator=false, reportUntypedClassDecorator=false, reportMissingTypeStubs=false
 """`recap-hf-multimodal`: log-likelihoods of answers to questions about pictures, through RECAP's local models."""
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 # The harness is an optional dependency, typed only where it is installed.
 # pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUntypedBaseClass=false, reportUnknownParameterType=false
-# pyright: reportUntypedFunctionDecorator=false
-# pyright: reportMissingTypeStubs=false
+# pyright: reportUntypedFunctionDecorator=false, reportUntypedClassDecorator=false, reportMissingTypeStubs=false
 """The task `recap_spatial`: every probe of a statement as likelihood requests, and the verdict that follows from them.
 
 Whichever model of the harness gives the likelihoods is audited: nothing else of RECAP asks a model here.

@@ -27,7 +27,7 @@ class LlamaCpp(Backend):
 
     kind: ClassVar[str] = "llama.cpp"
     longest_setting: ClassVar[str] = "--ctx-size"
-    rounding: ClassVar[float] = 0.02
+    rounding: ClassVar[float] = 0.03
     advice: ClassVar[tuple[tuple[str, str], ...]] = (
         (r"exceeds? the available context size|context size",
          "the prompt is longer than the server takes: start llama-server with a larger --ctx-size"),

@@ -32,7 +32,7 @@ OnReject = Literal["block", "replace"]
 
 
 class _Wishes(BaseModel):
-    on_reject: OnReject | None = Field(None, description="block the answer, or replace its text")
+    on_reject: OnReject | None = Field(default=None, description="block the answer, or replace its text")
 
 
 class GuardrailRequest(BaseModel):
