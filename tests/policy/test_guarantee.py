@@ -176,5 +176,5 @@ def test_the_public_path_and_scores_give_the_same_policy(tmp_path: Path) -> None
     direct = certify(world.scores(np.random.default_rng(1)), 0.15, 0.9, graph=made.graph.hash)
     assert policy_json(recap.calibrate(made, risk_at_most=0.15, gate="paper")) == policy_json(direct)
     rows = [json.loads(row.model_dump_json(exclude_none=True)) | {"claim": row.claim} for row in made.rows]
-    read = recap.calibrate(write(rows, tmp_path / "t.jsonl"), risk_at_most=0.15)
+    read = recap.calibrate(write(rows, tmp_path / "t.jsonl"), risk_at_most=0.15, gate="paper")
     assert policy_json(read) == policy_json(direct)
