@@ -18,7 +18,7 @@ from recap.risks import offered
 HALVES = 10
 WAYS: dict[str, dict[str, str]] = {
     "confidence": {"mode": "confidence"},
-    "RECAP": {},
+    "RECAP": {"gate": "paper"},
     "utility gate": {"gate": "utility"},
     "conf-anslogit": {"mode": "conf-anslogit"},
     "probe-logit": {"mode": "probe-logit"},

@@ -149,8 +149,8 @@ are over all statements.
 {table(found)}
 
 Made by `make cards` from this checkpoint. `record/policy.json` is the policy shipped for it: 80 % coverage, fitted by
-`recap calibrate` on `world:calibration`, with what texts suppose from `world:existence` (`--presuppositions`); neither
-shares a picture with the benchmarks.
+`recap calibrate --gate paper` on `world:calibration`, with what texts suppose from `world:existence`
+(`--presuppositions`); neither shares a picture with the benchmarks.
 """
 
 

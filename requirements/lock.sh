@@ -24,3 +24,11 @@ lock eval --extra local --extra eval
 lock server --extra local --extra server
 lock dev --extra dev --extra local --extra server
 lock ray --extra dev --extra local --extra server --extra ray
+
+# The hosts of our plugins want other versions than ours of what they share, so they have an environment of their own,
+# by version. Left out: torchvision, of which the indexes' build fails beside a CPU torch, and bitsandbytes, for GPUs.
+"$UV" pip compile pyproject.toml requirements/integrations.in --extra local --extra server --extra otel --extra inspect \
+  --extra litellm --extra lm-eval --extra lmms-eval --extra lm-polygraph --extra mlflow --python-version 3.11 \
+  --no-annotate --no-header --quiet --no-emit-package torch --no-emit-package torchvision \
+  --no-emit-package bitsandbytes --output-file requirements/integrations.txt
+sed -i -E '/^(nvidia-|cuda-|triton|pytorch-triton)/d; 1i # Made by requirements/lock.sh; do not edit.' requirements/integrations.txt

@@ -74,9 +74,9 @@ def test_a_result_never_replaces_what_it_is_made_from(tmp_path: Path, table: Pat
     refuse_overwriting("/dev/stdout", "/dev/stdin")
 
 
-@pytest.mark.parametrize("name", ["out.csv", "out", "out.json", "out.xlsx"])
+@pytest.mark.parametrize("name", ["out.tsv", "out", "out.json", "out.xlsx"])
 def test_a_table_of_an_unknown_ending_is_not_written(tmp_path: Path, table: Path, name: str) -> None:
-    with pytest.raises(RecapError, match=r"a table is written as \.jsonl or \.parquet"):
+    with pytest.raises(RecapError, match=r"a table is written as \.jsonl, \.parquet or \.csv"):
         write_table(read_table(table).rows, tmp_path / name)
     with pytest.raises(RecapError, match="a table is written as"):
         app(["table", "convert", str(table), str(tmp_path / name)], standalone_mode=False)

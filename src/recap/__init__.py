@@ -16,14 +16,16 @@ if TYPE_CHECKING:
     from recap.claims import Claim, Graph, Statement, load_graph, parse
     from recap.claims.text import Extraction, TextClaim, extract
     from recap.commands import calibrate, decide, label, queue, score
+    from recap.datasets.logs import Imported, import_log
     from recap.datasets.probing import Probing, probe
     from recap.errors import RecapError
-    from recap.evaluation import Evaluation, evaluate
+    from recap.evaluation import Comparison, Evaluation, compare, evaluate
     from recap.evaluation.planning import LabelPlan, plan_labels
+    from recap.models.function import FunctionModel
     from recap.paper.reproduce import reproduce
     from recap.policy import Decision, Policy, calibrate_table, load_policy, save_policy
     from recap.probes import Plan, Probe, View, plan_probes
-    from recap.risks import RISKS, compute_risk
+    from recap.risks import RISKS, Margins, compute_risk, register_risk
     from recap.routing import BundledAuditor
     from recap.table import MarginTable, Row, read_table, write_table
     from recap.texts import ClaimVerdict, TextVerdict
@@ -35,14 +37,16 @@ _ROOMS = {
     "claims": "Claim Graph Statement load_graph parse",
     "claims.text": "Extraction TextClaim extract",
     "commands": "calibrate decide label queue score",
+    "datasets.logs": "Imported import_log",
     "datasets.probing": "Probing probe",
     "errors": "RecapError",
-    "evaluation": "Evaluation evaluate",
+    "evaluation": "Comparison Evaluation compare evaluate",
     "evaluation.planning": "LabelPlan plan_labels",
     "paper.reproduce": "reproduce",
     "policy": "Decision Policy calibrate_table load_policy save_policy",
     "probes": "Plan Probe View plan_probes",
-    "risks": "RISKS compute_risk",
+    "models.function": "FunctionModel",
+    "risks": "RISKS Margins compute_risk register_risk",
     "routing": "BundledAuditor",
     "texts": "ClaimVerdict TextVerdict",
     "table": "MarginTable Row read_table write_table",
@@ -56,12 +60,16 @@ __all__ = [
     "BundledAuditor",
     "Claim",
     "ClaimVerdict",
+    "Comparison",
     "Decision",
     "Evaluation",
     "Extraction",
+    "FunctionModel",
     "Graph",
+    "Imported",
     "LabelPlan",
     "MarginTable",
+    "Margins",
     "Plan",
     "Policy",
     "Probe",
@@ -76,11 +84,13 @@ __all__ = [
     "__version__",
     "calibrate",
     "calibrate_table",
+    "compare",
     "compute_risk",
     "decide",
     "demo",
     "evaluate",
     "extract",
+    "import_log",
     "label",
     "load_graph",
     "load_policy",
@@ -90,6 +100,7 @@ __all__ = [
     "probe",
     "queue",
     "read_table",
+    "register_risk",
     "replay",
     "reproduce",
     "save_policy",

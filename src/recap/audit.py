@@ -13,19 +13,23 @@ from PIL import Image
 from recap.claims import Claim, Graph, Statement, default_graph, load_graph
 from recap.claims.plausible import impossible
 from recap.claims.text import CLAIM_SOURCES, extract, listed_claims
-from recap.errors import RecapError, one_of
+from recap.errors import RecapError, one_of, quoted
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
-from recap.models.contract import Writer, crop_note
+from recap.models.contract import Writer, crop_note, noise_of
 from recap.models.domain import Domain, PictureCheck
 from recap.models.load import bundled_domain, default_policy, load_model
 from recap.policy import Decision, Policy, Standing, Witness, asks_for_things, check_policy, decide, load_policy
+from recap.policy.closeness import SamplingError, sampling_errors, too_close
+from recap.policy.decide import verdict_word
+from recap.policy.modes import probes_of
 from recap.policy.reason import evidence_summary
 from recap.probes import Plan, Role, plan_probes, question
 from recap.probing import Item, plan_job, rows_of, run_job
 from recap.probing.run import margin_of
 from recap.store import Store
 from recap.table import MarginTable, Row, row_from_fields
+from recap.tabular import Tabular
 from recap.texts import Check, TextReading, TextVerdict
 
 Picture = str | Path | bytes | Image.Image
@@ -99,10 +103,27 @@ class Verdict:
     model: str | None = None
     """the name of the model that was asked"""
     promise: str | None = None
-    """what the policy guarantees of the answers that it accepts like this one; None where nothing"""
+    """what the policy guarantees of the answers that it accepts, or corrects, like this one; None where nothing"""
+    correction: str | None = None
+    """the opposite answer, where the policy offers it instead"""
+    undecided: bool = False
+    """whether it cannot be told: neither the claim nor its contradiction has support that counts"""
+    too_close: bool = False
+    """the risk lies within the noise band of the threshold: another engine, batch or precision may decide otherwise"""
+    sampling: SamplingError | None = None
+    """what sampling leaves open, where margins come from sampled answers"""
     probes: tuple[ProbeResult, ...]
     row: Row = field(repr=False)
     """the margins as a row of a margin table: the part of the trail from which the verdict can be made again"""
+
+    def __repr__(self) -> str:
+        return f'Verdict({quoted(self.question)} "{self.answer}" {self.word}: {quoted(self.reason, 160)})'
+
+    def _repr_html_(self) -> str:
+        rows = tuple((each.role, each.question, each.view, f"{each.margin:+.2f}") for each in self.probes)
+        note = " ".join((self.reason, *self.notes))
+        title = f"{self.question} “{self.answer}”: {self.word}"
+        return Tabular(title, ("probe", "question", "view", "margin"), rows, note).to_html()
 
     @property
     def decision(self) -> Decision | None:
@@ -112,18 +133,22 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """accepted, rejected, no-verdict outside the model's domain, or uncalibrated where nothing is calibrated."""
+        """accepted, rejected, corrected or cannot-be-told; no-verdict outside the model's domain, or uncalibrated where
+        nothing is calibrated."""
         if self.no_verdict is not None:
             return "no-verdict"
-        return {None: "uncalibrated", True: "accepted", False: "rejected"}[self.accepted]
+        return "uncalibrated" if self.accepted is None else verdict_word(self.accepted, self.correction, self.undecided)
 
     def to_json(self) -> dict[str, Any]:
         """The whole verdict with its trail."""
-        return {name: value for name, value in vars(self).items() if name != "foreign"} | {
+        hidden = {"foreign", "undecided", "too_close", *(() if self.sampling else ("sampling",))}
+        return {name: value for name, value in vars(self).items() if name not in hidden} | {
+            "verdict": self.word,
             "notes": list(self.notes),
             "witness": self.witness and vars(self.witness),
             "standing": vars(self.standing),
             "probes": [vars(probe) for probe in self.probes],
+            **({"sampling": vars(self.sampling)} if self.sampling else {}),
             "row": self.row.model_dump(mode="json", exclude_none=True) | {"claim": self.row.claim},
         }
 
@@ -176,6 +201,11 @@ class Auditor:
         domain = None if any_picture else bundled_domain(model)
         return cls(load_model(model, **options), frozen, load_graph(graph), kept, any_model=any_model, domain=domain)
 
+    @property
+    def probes(self) -> str:
+        """The probe set that is asked: as much as the policy's mode needs."""
+        return "img" if self.policy is None else probes_of(self.policy.mode)
+
     def using(self, store: Store) -> Auditor:
         """The same auditor with another store."""
         other = copy(self)
@@ -206,7 +236,7 @@ class Auditor:
         def size(name: str | None, questions: int) -> int:
             return self.model.size(None if name is None else _size(pictures[name]), questions)
 
-        job = plan_job(items, "img", size, self.model.tokens, self.graph, padded=self.model.padded)
+        job = plan_job(items, self.probes, size, self.model.tokens, self.graph, padded=self.model.padded)
         measured = {case.name or "": case.strangeness for case in prepared if case.strangeness is not None}
         check = PictureCheck(self.domain, self.model, measured)
         ran = run_job(job, self.model, self.store, lambda name: check.noted(name, _open(pictures[name])))
@@ -226,7 +256,24 @@ class Auditor:
         ]
         return [
             self._within(verdict, item.statement, check.strangeness.get(item.image or "", 0.0))
-            for verdict, item in zip(noted, items, strict=True)
+            for verdict, item in zip(self._weighed(noted), items, strict=True)
+        ]
+
+    def _weighed(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
+        """The verdicts, with a note where rounding, or sampling, could have turned them; none is changed."""
+        policy, rows, samples = self.policy, [verdict.row for verdict in verdicts], self.model.identity.samples
+        if policy is None or not rows:
+            return list(verdicts)
+        if samples:
+            errors = sampling_errors(policy, rows, self.graph, samples)
+            noted = zip(verdicts, errors, strict=True)
+            return [replace(each, notes=(*each.notes, error.note), sampling=error) for each, error in noted]
+        width = noise_of(self.model)
+        close = too_close(policy, rows, self.graph, width)
+        note = f"too close: margins that differ by {width:.2g}, as between engines and batches, can turn this verdict"
+        return [
+            replace(each, notes=(*each.notes, note), too_close=True) if near else each
+            for each, near in zip(verdicts, close, strict=True)
         ]
 
     def _within(self, verdict: Verdict, statement: Statement, strangeness: float) -> Verdict:
@@ -292,8 +339,9 @@ class Auditor:
         image = dict(verdict.row.margins.get("image") or {}) | dict.fromkeys(names, 0.0)
         row = verdict.row.model_copy(update={"margins": dict(verdict.row.margins) | {"image": image}})
         kept = tuple(each for each in verdict.probes if each.relation not in names)
-        [made] = _verdicts([(verdict.question, kept, row)], self.policy, self.graph, checked=True)
-        # What is promised is promised of evidence as it was calibrated, with every contradiction.
+        # What is promised, corrected or undecided rests on evidence as it was calibrated, with every contradiction.
+        plain = None if self.policy is None else replace(self.policy, repair=None, undecided=None)
+        [made] = _verdicts([(verdict.question, kept, row)], plain, self.graph, checked=True)
         return replace(made, model=verdict.model, notes=verdict.notes, promise=None)
 
 
@@ -359,9 +407,10 @@ def _verdicts(
 
 def _without_verdict(verdict: Verdict, why: str, graph: Graph) -> Verdict:
     """The same evidence, with nothing decided."""
-    decided = dict.fromkeys(("accepted", "risk", "threshold", "mode", "witness", "promise"))
+    decided = dict.fromkeys(("accepted", "risk", "threshold", "mode", "witness", "promise", "correction"))
     reason = f"no verdict: {why}; the evidence: {evidence_summary(verdict.row, graph)}"
-    return replace(verdict, **decided, standing=Standing(), foreign=False, reason=reason, no_verdict=why)
+    reset: dict[str, Any] = {"standing": Standing(), "foreign": False, "undecided": False}
+    return replace(verdict, **decided, **reset, reason=reason, no_verdict=why)
 
 
 def _open(picture: Picture) -> Image.Image:

@@ -36,14 +36,14 @@ def locating(source: Path, place: int) -> Generator[None]:
         raise RecapError(f"{source}:{place}: {error}") from None
 
 
-def read_lines(path: Path, what: str) -> Iterator[tuple[int, bytes]]:
+def read_lines(path: Path, what: str, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes]]:
     """The lines of a file that are not blank, with their numbers. One beyond all bounds is refused unread."""
     with reading(path, what), path.open("rb") as stream:
         number = 0
-        while line := stream.readline(LONGEST_LINE + 1):
+        while line := stream.readline(longest + 1):
             number += 1
-            if len(line) > LONGEST_LINE:
-                raise RecapError(f"{path}:{number}: the row is longer than {LONGEST_LINE >> 20} MiB")
+            if len(line) > longest:
+                raise RecapError(f"{path}:{number}: the row is longer than {longest >> 20} MiB")
             if line.strip():
                 yield number, line.removeprefix(BOM) if number == 1 else line
 

@@ -19,7 +19,9 @@ DEFAULT_MODEL = "world:aligned"
 DEFAULT_MODELS = (DEFAULT_MODEL, "photo:coco")
 """asked where nobody names a model, as far as they are there: the first that was made for such pictures. The narrower
 domain comes first; a model of photographs is not needed to see that a picture is a drawn scene"""
-_MODULES = {"world": "recap.world.scheme"}
+_MODULES = {"world": "recap.world.scheme", "photo": "recap.photo.scheme"}
+_PARTS = {"recap_photo_tower": "recap.photo.tower"}
+"""network parts of the package's own, by the name that a checkpoint's config has for them"""
 
 
 class Scheme(Protocol):
@@ -60,6 +62,15 @@ def scheme_of(name: object) -> Scheme | None:
     prefix, colon, _ = name.partition(":") if isinstance(name, str) else ("", "", "")
     module = _MODULES.get(prefix) if colon else None
     return None if module is None else cast(Scheme, importlib.import_module(module))
+
+
+def register_parts(checkpoint: Path) -> None:
+    """Let transformers know the parts of the package's own that a checkpoint is made of."""
+    config = checkpoint / "config.json"
+    text = config.read_text("utf-8", errors="replace") if config.is_file() else ""
+    for name, module in _PARTS.items():
+        if f'"{name}"' in text:
+            importlib.import_module(module)
 
 
 def register_scheme(prefix: str, module: str) -> None:

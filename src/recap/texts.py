@@ -13,7 +13,7 @@ from recap.policy.presupposition import IN_WORDS, Presupposition
 from recap.probes import existence_question, question
 from recap.table import Row
 
-WORDS = ("no-verdict", "unchecked", "uncalibrated", "accepted", "rejected")
+WORDS = ("no-verdict", "unchecked", "uncalibrated", "accepted", "cannot-be-told", "corrected", "rejected")
 """what may be said of a claim; of claims that share a place, the last of these is shown"""
 
 
@@ -40,6 +40,10 @@ class Judged(Protocol):
     def model(self) -> str | None: ...
     @property
     def promise(self) -> str | None: ...
+    @property
+    def correction(self) -> str | None: ...
+    @property
+    def word(self) -> str: ...
     @property
     def row(self) -> Row: ...
     def to_json(self) -> dict[str, Any]: ...
@@ -86,6 +90,11 @@ class ClaimVerdict:
         return None if self.claim.kind == "exists" else self.verdict.promise
 
     @property
+    def correction(self) -> str | None:
+        """The opposite of what is said, where the policy offers it; a claim rejected for what is absent has none."""
+        return self.verdict.correction if self.word == "corrected" else None
+
+    @property
     def by_policy(self) -> dict[str, Any]:
         """Risk, threshold and mode of a relation; whether a thing is there is decided by its margin alone."""
         names = ("risk", "threshold", "mode")
@@ -97,7 +106,7 @@ class ClaimVerdict:
         document = self.claim.to_json() | {"question": self.question, "verdict": self.word, "accepted": self.accepted}
         document |= self.by_policy | {"reason": self.reason, "absent": list(self.absent)}
         document |= {"no_verdict": self.verdict.no_verdict, "notes": list(self.verdict.notes)}
-        document |= {"promise": self.promise, "model": self.verdict.model}
+        document |= {"promise": self.promise, "correction": self.correction, "model": self.verdict.model}
         return document | ({"trail": self.verdict.to_json()} if trail else {})
 
 
@@ -241,5 +250,4 @@ def _relation_verdict(check: Check, verdict: Judged, supposed: _Supposed) -> Cla
     if verdict.risk is None and verdict.mode == "fallback" and not verdict.foreign:
         why = f'"{said.relation}" is outside the relation graph, and the policy does not speak of such claims'
         return ClaimVerdict(said, check.question, None, "unchecked", why, verdict)
-    word = "accepted" if verdict.accepted else "rejected"
-    return ClaimVerdict(said, check.question, verdict.accepted, word, verdict.reason, verdict)
+    return ClaimVerdict(said, check.question, verdict.accepted, verdict.word, verdict.reason, verdict)

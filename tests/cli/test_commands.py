@@ -196,9 +196,9 @@ def test_evaluate_one_family(recap: Recap, table: Path) -> None:
 
 def test_data_list_and_stats(recap: Recap, data: Path, tmp_path: Path) -> None:
     assert "whatsup" in recap("data", "list").out
-    assert [d["name"] for d in recap("data", "list", "--json").json][:6] == [
-        "vsr", "whatsup", "gsr", "world:whatsup", "world:vsr", "world:gsr",
-    ]  # fmt: skip
+    names = [d["name"] for d in recap("data", "list", "--json").json]
+    assert names[:3] == ["vsr", "whatsup", "gsr"]
+    assert {"amber", "blink", "cv-bench", "world:whatsup", "world:vsr", "world:gsr"} <= set(names)
     found: Any = recap("data", "stats", "vsr", "--root", data / "vsr", "--json").json
     assert {"statements", "covered", "images", "families", "relations", "probes", "calls_per_statement"} <= found.keys()
     assert "as the paper counts" in recap("data", "stats", "whatsup", "--root", data / "whatsup").out

@@ -18,14 +18,17 @@ FUNCTIONS = {
     "bench": ("recap.bench.run:bench", "recap.bench.pictures:bench_pictures"),
     "calibrate": ("recap:calibrate",),
     "captions": ("recap.audit:Auditor.load", "recap.world.caption_study:caption_study"),
+    "compare": ("recap:compare",),
     "data fetch": ("recap.datasets.fetch:fetch_dataset",),
     "data stats": ("recap.datasets:load_dataset", "recap.datasets:dataset_stats"),
+    "data unpack": ("recap.datasets.pictures:unpack_pictures",),
     "decide": ("recap:decide",),
     "demo": ("recap:demo",),
     "evaluate": ("recap:evaluate",),
     "graph check": ("recap.claims:check_graph",),
     "graph learn": ("recap.evaluation.learned_graph:learn_graph",),
     "graph show": ("recap:load_graph",),
+    "import": ("recap:import_log",),
     "parse": ("recap:parse", "recap:extract"),
     "plan": ("recap:plan_labels",),
     "probe": ("recap:probe",),
@@ -38,17 +41,20 @@ FUNCTIONS = {
 NO_FUNCTION = {"serve", "data list"}
 """a process of its own, and a list that is data already: DATASETS"""
 OTHER_NAMES = {
+    "compare": {"risk": "risks"},
     "evaluate": {"risk": "risks"},
+    "import": {"file": "path"},
     "reproduce": {"model": "models"},
     "graph check": {"file": "path"},
     "graph show": {"graph": "path"},
     "data fetch": {"dataset": "name", "no_images": "images"},
     "data stats": {"dataset": "name"},
+    "data unpack": {"dataset": "name"},
     "table convert": {"table": "path"},
 }
-EITHER = "answers max_pixels"
+EITHER = "answers max_pixels samples"
 """options of every model, here or served"""
-ONLY_PRINTING = {"json", "context", "list_"}
+ONLY_PRINTING = {"json", "context", "list_", "form"}
 WRITTEN_BY_THE_COMMAND = {
     ("score", "out"),
     ("decide", "out"),

@@ -173,5 +173,5 @@ def test_a_broken_annotation_list_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_the_list_says_how_to_get_each(data: Path) -> None:
-    for dataset in DATASETS.values():
-        assert dataset.statements == len(dataset.load(data / dataset.name).items)
+    for name in ("vsr", "whatsup", "gsr"):
+        assert DATASETS[name].statements == len(DATASETS[name].load(data / name).items)

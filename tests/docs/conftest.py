@@ -35,6 +35,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _statements(folder)
     _tables(folder)
     _official(folder)
+    _logs(folder)
     return folder
 
 
@@ -81,6 +82,23 @@ def _tables(folder: Path) -> None:
     graph = resources.files("recap.claims").joinpath("graph.toml").read_text("utf-8")
     for name in ("my.toml", "learned.toml"):
         (folder / name).write_text(graph)
+
+
+def _logs(folder: Path) -> None:
+    """Logs of other tools, without the sample that is no spatial question."""
+    logs = Path(__file__).parents[1] / "datasets" / "logs"
+    lines = next(logs.glob("samples_spatial_choice*")).read_text().splitlines(keepends=True)
+    (folder / "samples_spatial.jsonl").write_text("".join(line for line in lines if "colour" not in line))
+    log = json.loads((logs / "inspect.json").read_text())
+    log["samples"] = [each for each in log["samples"] if each["id"] != 5]
+    (folder / "log.eval").write_text(json.dumps(log))
+    (folder / "pictures").mkdir()
+    for picture in logs.glob("*.jpg"):
+        shutil.copy(picture, folder / "pictures")
+    imported = recap(
+        "import", "lm-eval", str(folder / "samples_spatial.jsonl"), "--out", str(folder / "imported.jsonl")
+    )
+    assert imported.exit_code == 0, imported.output
 
 
 def _official(folder: Path) -> None:

@@ -31,6 +31,7 @@ SMALLER = (
     (r"^recap probe world:", "--limit 24"),
     (r"^recap bench\b", "--arch tiny --images 2"),
     (r"^recap evaluate\b", "--splits 3"),
+    (r"^recap compare\b", "--draws 50"),
     (r"^recap calibrate\b.* --risk-at-most\b", "--risk-at-most 0.5"),
     (r"^recap plan\b", "--risk-at-most 0.5 --units 24"),
     (r"^recap serve\b", "--port 0"),
@@ -42,10 +43,16 @@ ONLY_PARSED = (
     (r"^recap serve\b", "runs until it is stopped; the fixture `service` starts it for the documented requests"),
     (r"^recap (probe|reproduce)\b.* --engine ray\b", "needs Ray; make test-ray runs it"),
     (r"https?://", "needs a server; make test-vllm and tests/models/remote run it"),
+    (r"^recap data unpack\b", "needs the official files; tests/datasets/test_official.py runs it on small ones"),
+    (
+        r"^recap (data stats|probe) (blink|cv-bench|embspatial)\b",
+        "needs the official files; see tests/datasets/test_official.py",
+    ),
     (r"^recap data fetch\b", "needs the network; tests/datasets fetches from a site of its own"),
     (r"^recap reproduce\b(?!.* --list\b)", "takes minutes; tests/cli/test_reproduce.py and make test-slow run it"),
     (r"^recap bench\b.* --arch (?!tiny)", "needs a GPU"),
     (r"^recap bench\b.* --compiled\b", "needs a GPU and a minute of compiling"),
+    (r"^recap calibrate\b.* --repair\b", "few units can promise no correction; tests/cli/test_repair.py runs it"),
     (r"--compile\b", "needs a GPU and a minute of compiling"),
 )
 """commands whose options are checked against the real command line, and which are not run: pattern, reason"""
@@ -58,7 +65,12 @@ OTHERS_OPTIONS = {
     "--max-model-len": "vLLM",
     "--served-model-name": "vLLM",
     "--mmproj": "llama.cpp",
+    "--log_samples": "lm-eval",
+    "--force_simple": "lmms-eval",
     "--full": "benchmarks/cluster.py",
+    "--minutes": "recap.photo.training",
+    "--steps": "recap.photo.training",
+    "--grow": "recap.photo.training",
     "--layers": "benchmarks/domain.py",
 }
 """options in the text that belong to other programs"""

@@ -212,3 +212,27 @@ def test_a_checkpoint_in_a_folder_is_the_model_that_was_saved(name: str, tmp_pat
     loaded = LocalModel.load(str(tmp_path))
     assert worst(loaded.margins([request]), LocalModel(model, processor, name).margins([request])) < 1e-5
     assert len(loaded.identity.revision) == 64
+
+
+def test_likelihoods_of_continuations_differ_by_the_margin(built: tuple[str, Any, Any]) -> None:
+    name, model, processor = built
+    local = LocalModel(model, processor, name)
+    request = Request(picture(120, 90, 1), QUESTIONS)
+    margins = local.margins([request])[0]
+    found = local.likelihoods(request, [SINGLE] * len(QUESTIONS))
+    plain = local.scorer.plain_likelihoods(request, [local.prompter.answers] * len(QUESTIONS))
+    for question, (yes, no), margin, alone in zip(QUESTIONS, found, margins, plain, strict=True):
+        assert yes[0] - no[0] == pytest.approx(margin, abs=1e-4)
+        assert [yes[0], no[0]] == pytest.approx([each for each, _ in alone], abs=1e-4)
+        # Of several tokens, each counts; and the greedy one is found among all of the vocabulary.
+        one, longer = local.likelihoods(Request(request.image, (question,)), [(" yes", " yes indeed")])[0]
+        assert one[0] == pytest.approx(yes[0], abs=1e-4)
+        assert longer[0] < one[0]
+        best = int(_last_logits(local, request, question).argmax())
+        assert [each for _, each in (yes, no)] == [ids == (best,) for ids in local.prompter.answers]
+
+
+def _last_logits(local: LocalModel, request: Request, question: str) -> torch.Tensor:
+    with torch.inference_mode():
+        inputs = local.scorer._plain_inputs(question, request)
+        return local.scorer.model(**inputs, use_cache=False).logits[0, -1]

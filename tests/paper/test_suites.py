@@ -87,7 +87,7 @@ def test_the_paper_suite_has_the_papers_models_under_the_keys_of_its_numbers() -
     assert keys == {row.model for row in printed() if row.model}
     assert set(PAPER.headline) | {PAPER.scale, PAPER.newer} == keys
     assert suite_named("world") is WORLD
-    assert set(SUITES) == {"world", "paper"}
+    assert set(SUITES) == {"world", "paper", "photo"}
     with pytest.raises(RecapError, match='did you mean "paper"'):
         suite_named("papr")
 

@@ -119,7 +119,7 @@ def test_counters_tell_verdicts_by_family_and_witness_and_drift(auditor: Auditor
     assert counted['recap_refused_total{status="422"}'] == "1.0"
     assert float(counted["recap_batch_size_sum"]) == 3
     assert float(counted['recap_request_seconds_count{path="/v1/audit"}']) == 4
-    assert 0 <= float(counted["recap_coverage"]) <= 1
+    assert 0 <= float(counted['recap_coverage{model="world:aligned"}']) <= 1
     assert told["drift"]["seen"] == 3
     assert told["quantiles"][79] == pytest.approx(told["threshold"], abs=0.02)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recap.server.guard.chat import yes_or_no
+from recap.claims.answers import yes_or_no
 from recap.server.guard.upstream import LONGEST, data_of, event_of, events
 
 

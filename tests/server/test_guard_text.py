@@ -17,10 +17,11 @@ from PIL import Image
 from starlette.testclient import TestClient
 
 from recap import Auditor
+from recap.answers import RejectRule
+from recap.claims.answers import said, spoken
 from recap.errors import RecapError
 from recap.models.local import LocalModel
 from recap.server.app import create_app
-from recap.server.guard.answers import RejectRule, said, spoken
 from recap.server.service import REJECT_TEXT, Limits, Service
 from recap.world.bundled import checkpoint_folder
 from recap.world.scheme import open_image

@@ -13,10 +13,10 @@ import pytest
 import transformers
 
 from recap import Auditor
+from recap.claims.answers import yes_or_no
 from recap.models.remote.model import RemoteModel
 from recap.policy import load_policy
 from recap.server.app import create_app
-from recap.server.guard.chat import yes_or_no
 from recap.server.service import REJECT_TEXT, OnReject, Service
 from recap.world.bundled import policy_file
 from recap.world.scheme import open_image

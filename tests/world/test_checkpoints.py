@@ -12,6 +12,7 @@ import transformers
 from safetensors import safe_open
 
 from recap.errors import RecapError
+from recap.models.llava import EOS, NO, YES
 from recap.models.load import load_model
 from recap.models.local import LocalModel
 from recap.probes import question
@@ -19,7 +20,7 @@ from recap.world.benchmarks import benchmark
 from recap.world.bundled import MODELS, PREFIX, checkpoint_folder, policy_file
 from recap.world.scheme import open_image
 from recap.world.training.checkpoint import FILES, build, write_checkpoint
-from recap.world.training.vocabulary import EOS, NO, YES, vocabulary
+from recap.world.training.vocabulary import vocabulary
 
 transformers.logging.set_verbosity_error()
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from recap.models.llava import AFTER, PAD, words_of
+from recap.models.llava import YES as YES_WORD
 from recap.probes import question
 from recap.world.draw import paint_scene
 from recap.world.objects import things
@@ -13,8 +15,7 @@ from recap.world.sample import SceneStyle, sample
 from recap.world.training import questions
 from recap.world.training.questions import PAIRS, QuestionSampler, ScenePool, cell_targets, make_pool
 from recap.world.training.train import TRAINING
-from recap.world.training.vocabulary import AFTER, PAD, vocabulary, words_of
-from recap.world.training.vocabulary import YES as YES_WORD
+from recap.world.training.vocabulary import vocabulary
 from recap.world.truth import RELATIONS, YES, truth
 
 FEW = SceneStyle(backgrounds=(0, 8))

@@ -13,6 +13,7 @@ from PIL import Image
 from safetensors.torch import load_file
 
 from recap.models.contract import Request
+from recap.models.llava import AFTER, NO, YES
 from recap.models.load import load_model
 from recap.models.local import LocalModel
 from recap.world.bundled import MODELS, PREFIX
@@ -31,7 +32,7 @@ from recap.world.training.train import (
     save,
     show,
 )
-from recap.world.training.vocabulary import AFTER, NO, YES, usual_groups, vocabulary
+from recap.world.training.vocabulary import usual_groups, vocabulary
 
 transformers.logging.set_verbosity_error()
 CPU = torch.device("cpu")

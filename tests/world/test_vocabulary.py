@@ -12,22 +12,12 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from recap.claims import default_graph
+from recap.models.llava import AFTER, BEFORE, BOS, NO, YES, words_of
 from recap.probes import asked_by, question, ways
 from recap.world.bundled import MODELS, checkpoint_folder
 from recap.world.objects import things
 from recap.world.training.checkpoint import FILES
-from recap.world.training.vocabulary import (
-    AFTER,
-    BEFORE,
-    BOS,
-    NO,
-    YES,
-    all_wordings,
-    encode,
-    usual_groups,
-    vocabulary,
-    words_of,
-)
+from recap.world.training.vocabulary import all_wordings, encode, usual_groups, vocabulary
 from recap.world.truth import RELATIONS
 
 UNKNOWN, IMAGE = "<unk>", "<image>"

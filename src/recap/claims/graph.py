@@ -64,6 +64,9 @@ class Graph:
     families: dict[str, str]
     """family → the name people read"""
 
+    def __repr__(self) -> str:
+        return f"Graph({len(self.relations)} relations in {len(self.families)} families, {self.hash[:19]})"
+
     def __contains__(self, relation: object) -> bool:
         return relation in self.relations
 

@@ -18,9 +18,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from recap.claims.graph import Graph, Relation
 from recap.errors import RecapError, did_you_mean
 from recap.files import reading
+from recap.plugins import installed, load_plugin, told_by
 
 MOST_PROBLEMS = 100
 """that are looked for: whoever mends these runs the check again"""
+EXTENDED = "extended"
+"""names the shipped graph that goes beyond the paper's, where a file is asked for"""
 Notes = Mapping[tuple[str, str], str]
 """(relation, contradiction) → what stands beside it in the file"""
 
@@ -61,9 +64,38 @@ def default_graph() -> Graph:
     return graph_from_text("graph.toml", text)
 
 
+@cache
+def extended_graph() -> Graph:
+    """The paper's graph and more relations with opposites (near and far, facing); for data beyond the paper's."""
+    text = resources.files("recap.claims").joinpath("graph_extended.toml").read_text("utf-8")
+    more, paper = graph_from_text("graph_extended.toml", text), default_graph()
+    return Graph(paper.relations | more.relations, paper.families | more.families)
+
+
 def load_graph(path: str | Path | None = None) -> Graph:
-    """The graph in this file, validated, or the paper's own."""
-    return default_graph() if path is None else graph_from_text(str(path), _read(path))
+    """The graph in this file, validated; the one called `extended`; one that a package brings; or the paper's own."""
+    if path is None:
+        return default_graph()
+    if str(path) == EXTENDED and not Path(path).exists():
+        return extended_graph()
+    if str(path) in installed("graphs") and not Path(path).exists():
+        return _packaged(str(path))
+    return graph_from_text(str(path), _read(path))
+
+
+def _packaged(name: str) -> Graph:
+    """A graph that another package brings: its TOML file, or a function that returns one."""
+    brought = load_plugin("graphs", name)
+    found: Any = brought() if callable(brought) else brought
+    if isinstance(found, Graph):
+        return found
+    found = Path(found) if isinstance(found, str) else found
+    if not hasattr(found, "read_text"):
+        raise RecapError(f"{told_by('graphs', name)} is neither a graph nor the path of its file")
+    try:
+        return graph_from_text(name, found.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecapError(f"{told_by('graphs', name)} cannot be read: {error}") from None
 
 
 def check_graph(path: str | Path) -> list[GraphProblem]:

@@ -12,6 +12,8 @@ from recap.cli.console import load_auditor, notice, print_json
 from recap.cli.text import show_text
 from recap.errors import RecapError, one_of, printable
 
+COLOURS = {"accepted": "green", "rejected": "red", "corrected": "magenta"}
+
 
 def run(
     image: Annotated[str, opt.argument("IMAGE", "A picture: a file, or world:whatsup/0017.")],
@@ -38,6 +40,7 @@ def run(
     plain: opt.Plain = False,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
+    samples: opt.Samples = None,
     max_pixels: opt.MaxPixels = None,
     pad: opt.Pad = False,
     device: opt.Device = None,
@@ -106,7 +109,7 @@ def _show(verdict: recap.Verdict, promise: str | None) -> None:
     from rich.panel import Panel
     from rich.table import Table as Grid
 
-    colour = {True: "green", False: "red", None: "yellow"}[verdict.accepted]
+    colour = COLOURS.get(verdict.word, "yellow")
     grid = Grid.grid(padding=(0, 2))
     widest = max(abs(probe.margin) for probe in verdict.probes) or 1.0
     for probe in verdict.probes:
@@ -114,6 +117,8 @@ def _show(verdict: recap.Verdict, promise: str | None) -> None:
     console = Console(highlight=False)
     who, word = escape(printable(verdict.model or "the model")), verdict.word.replace("-", " ")
     console.print(f'{escape(printable(verdict.question))}  →  {who}: "{verdict.answer}"  [bold {colour}]{word}[/]')
+    if verdict.correction is not None:
+        console.print(f'corrected answer: [bold]"{verdict.correction}"[/]')
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))
     console.print(escape(printable(verdict.reason)))
     if promise:

@@ -35,8 +35,13 @@ def run(
         str | None, opt.option("GROUP", "family: keep the risk in every relation family.", "all answers together")
     ] = None,
     gate: Annotated[
-        str, opt.option("GATE", "Who chooses the mode: paper (may confidence veto?) or utility (what accepts best?).")
-    ] = "paper",
+        str | None,
+        opt.option(
+            "GATE",
+            "Who chooses the mode: utility (what accepts best?) or paper (may confidence veto?).",
+            "utility; paper below 20 units",
+        ),
+    ] = None,
     mode: Annotated[
         str | None,
         opt.option("MODE", "recap-img, recap-selector, staged, confidence, or any risk by name.", "the gate decides"),
@@ -53,6 +58,17 @@ def run(
             "TABLE's own rows",
         ),
     ] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Offer the opposite answer where enough speaks for it, with a promise.")
+    ] = False,
+    repair_at_most: Annotated[
+        float | None,
+        typer.Option(help="Share of the corrected answers that may be wrong.", show_default="--risk-at-most, else 0.1"),
+    ] = None,
+    undecided: Annotated[
+        bool,
+        typer.Option("--undecided", help='Say "cannot be told" where claim and contradiction have the same support.'),
+    ] = False,
     presuppositions: Annotated[
         Path | None,
         opt.option(
@@ -68,8 +84,10 @@ def run(
 ) -> None:
     """Calibrate a policy on the labelled rows of TABLE and freeze it in a file.
 
-    The gate keeps confidence as a veto (recap-selector) only if labels show that it deserves it; otherwise relation
-    evidence decides alone (recap-img). Rows outside the graph calibrate the confidence fallback.
+    Labels choose the mode: what accepts the most right answers, of confidence, relation evidence, both together and
+    the fitted risks. With --gate paper, and with fewer than 20 units, confidence stays as a veto (recap-selector) only
+    if labels show that it deserves it; otherwise relation evidence decides alone (recap-img). Rows outside the graph
+    calibrate the confidence fallback.
 
     On other pictures a calibrated threshold accepts more or less than its share. With --target-scores the labels of
     TABLE still choose the mode, and the threshold is ranked on the other table's rows, without labels.
@@ -77,12 +95,20 @@ def run(
     With --risk-at-most the policy carries a guarantee about its errors: answers of one unit may depend on each other as
     they like. If TABLE cannot show it, nothing is written, and the smallest risk that it can show is named.
 
+    With --repair the policy also corrects: the opposite answer is offered where labels show that at most so many of
+    the corrections are wrong. With --undecided it says "cannot be told" where the picture affirms a claim together with
+    its contradiction, or denies both, and labels do not show that such answers are right more often than wrong.
+
     \b
     Example: recap calibrate calibration.jsonl --coverage 0.8 --out policy.json
              recap calibrate calibration.jsonl --target-scores new.jsonl --out policy.json
              recap calibrate calibration.jsonl --risk-at-most 0.1 --confidence 0.9 --out policy.json
+             recap calibrate calibration.jsonl --repair --repair-at-most 0.1 --undecided --out policy.json
     """
-    options = opt.pick(locals(), "out coverage risk_at_most confidence of per gate mode first level any_model")
+    options = opt.pick(
+        locals(),
+        "out coverage risk_at_most confidence of per gate mode first level any_model repair repair_at_most undecided",
+    )
     from recap.files import refuse_overwriting
     from recap.policy import labelled_rows, policy_json
     from recap.policy.existence import existence_rows
@@ -139,6 +165,14 @@ def run(
     typer.echo(
         f"accepts    {taken} of these {len(labelled)} answers: {shares[0]} right, H-FPR {shares[1]} (n = {negatives})"
     )
+    if policy.repair is not None:
+        made = policy.repair
+        share = made.corrected / made.rows
+        typer.echo(
+            f"corrects   {share:.1%} of the tested answers, by {made.risk}: {made.before:.1%} → {made.after:.1%} right"
+        )
+    if policy.undecided is not None:
+        typer.echo(f"undecided  {policy.undecided.verdict}")
     typer.echo(f"promise    {policy.promise}")
     if policy.existence:
         typer.echo(f"existence  {policy.existence.statement}")

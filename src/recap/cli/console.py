@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from recap.errors import printable
-from recap.files import atomic_write
+from recap.errors import RecapError, one_of, printable
+from recap.tabular import FORMATS, Tabular, shown_as
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from recap import Auditor
     from recap.models import LikelihoodModel
 
@@ -40,14 +42,45 @@ def print_json(document: Any) -> None:
 
 
 def write_lines(records: Iterable[dict[str, Any]], out: Path | None) -> None:
-    """One JSON object per line, on stdout or atomically into a file."""
-    lines = [json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in records]
+    """One JSON object per line on stdout; into a file by its ending, and whole or not at all."""
     if out is None:
-        sys.stdout.writelines(lines)
+        sys.stdout.writelines(json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in [*records])
         sys.stdout.flush()
     else:
-        with atomic_write(out) as stream:
-            stream.writelines(line.encode() for line in lines)
+        from recap.table.records import write_records
+
+        write_records([*records], out, ascii_only=False)
+
+
+def check_format(form: str | None, json: bool) -> None:
+    """Complain about a format that does not exist, before any work is done."""
+    if form is not None:
+        one_of(form, FORMATS, "a format")
+        if json:
+            raise RecapError("give --json or --format")
+
+
+def print_as(form: str, records: Iterable[dict[str, Any]], tables: Sequence[Tabular]) -> None:
+    """Results on stdout: CSV in full precision for programs, LaTeX or Markdown for people."""
+    from recap.table.records import csv_text
+
+    typer.echo(csv_text(records) if form == "csv" else shown_as(tables, form), nl=False)
+
+
+def print_tables(tables: Iterable[Tabular], console: Console) -> None:
+    """Tables in the terminal."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    for each in tables:
+        grid = Table(title=each.title, title_justify="left", title_style="bold", caption_justify="left")
+        grid.caption = each.note or None
+        for place, name in enumerate(each.columns):
+            folded = any("[" in row[place] for row in each.rows)  # an interval may go below its figure
+            grid.add_column(name, justify="right" if place else "left", no_wrap=not folded)
+        for number, row in enumerate(each.rows):
+            grid.add_row(*map(escape, row), style="bold" if number in each.bold else "")
+        console.print(grid)
 
 
 def split_names(named: list[str] | None, more: list[str]) -> list[str] | None:
@@ -61,7 +94,8 @@ def load_model(name: str, **options: Any) -> LikelihoodModel:
     _keep_transformers_quiet()
     from recap.models.load import load_model as load
 
-    return load(name, **({"say": notice} | options))
+    given: dict[str, Any] = {"say": notice} | options
+    return load(name, **given)
 
 
 def load_auditor(model: str | None, policy: Path | None, **options: Any) -> Auditor:

@@ -23,19 +23,26 @@ def list_datasets(json: opt.Json = False) -> None:
     Example: recap data list
     """
     from recap.datasets import DATASETS
+    from recap.datasets.official import BENCHMARKS as OTHERS
+    from recap.plugins import installed, told_by
     from recap.world.benchmarks import BENCHMARKS
 
+    brought = [(name, told_by("datasets", name)) for name in installed("datasets")]
     if json:
         fields = ("name", "about", "statements", "files", "licence", "home")
         listed = [{field: getattr(dataset, field) for field in fields} for dataset in DATASETS.values()]
-        print_json([*listed, *({"name": f"world:{name}", "about": about} for name, (about, _) in BENCHMARKS.items())])
+        boxed = [{"name": f"world:{name}", "about": about} for name, (about, _) in BENCHMARKS.items()]
+        print_json([*listed, *boxed, *({"name": name, "about": about} for name, about in brought)])
         return
     for dataset in DATASETS.values():
         typer.echo(f"{dataset.name:<8} {dataset.about}")
-        typer.echo(f"         {dataset.statements:,} statements, from {', '.join(dataset.files)}")
+        what = "rows" if dataset in OTHERS else "statements"
+        typer.echo(f"         {dataset.statements:,} {what}, from {', '.join(dataset.files)}")
         typer.echo(f"         {dataset.home} ({dataset.licence})")
     for name, (about, _) in BENCHMARKS.items():
         typer.echo(f"world:{name:<11} {about} (in the box)")
+    for name, about in brought:
+        typer.echo(f"{name:<17} {about}")
     typer.echo(
         'FILE     a .jsonl of your own: {"image": "a.jpg", "question": "Is the mug on the table?", "label": "yes"}'
     )
@@ -62,6 +69,8 @@ def stats(
     loaded = load_dataset(dataset, root, relations)
     found = dataset_stats(loaded, relations)
     name_some(loaded.unread, "rows without a spatial relation", most=5)
+    for note in loaded.notes:
+        notice(note)
     if json:
         print_json(found)
     else:
@@ -100,9 +109,33 @@ def fetch(
         raise recap.RecapError(f"{len(got.failed):,} pictures could not be fetched; the same command tries those again")
 
 
+@app.command("unpack")
+def unpack(
+    dataset: Annotated[str, opt.argument("DATASET", "A benchmark whose pictures lie inside its official files.")],
+    root: Annotated[Path, opt.option("DIR", "Folder with the official files.")],
+) -> None:
+    """Write the pictures inside a benchmark's official files beside them, where `recap probe` looks for them.
+
+    For embspatial, cv-bench, blink, r-bench, mmrel, 3dsrbench and robospatial-home, which come as Parquet, TSV or JSON
+    with the pictures inside. A picture that is there already is left alone.
+
+    \b
+    Example: recap data unpack blink --root data/blink
+    """
+    from recap.datasets.pictures import unpack_pictures
+    from recap.progress import running
+
+    with running("pictures") as progress:
+        written, there = unpack_pictures(dataset, root, progress)
+    typer.echo(f"{root}: {written:,} pictures written, {there:,} were there")
+
+
 def _show(found: dict[str, Any]) -> None:
     images = "an unknown number of" if found["images"] is None else f"{found['images']:,}"
     typer.echo(f"{found['statements']:,} statements, {found['covered']:,} of them covered by the graph")
+    if found["rows"] != found["statements"]:
+        share = f"{found['covered_rows']:,} of them ({found['covered_share']:.1%})"
+        typer.echo(f"{found['rows']:,} rows in the official files; the graph covers {share}")
     typer.echo(f"covered: {images} images, {found['units']:,} units, {found['true']:,} true")
     for title in ("families", "relations"):
         typer.echo(f"{title:<10} " + ", ".join(f"{name} {count:,}" for name, count in found[title].items()))

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 import recap
 from recap.cli import options as opt
-from recap.cli.console import notice, print_json, split_names
-
-if TYPE_CHECKING:
-    from rich.table import Table as Grid
-
-    from recap.evaluation import Measured
-
-GATED = ("recap-img", "recap-selector")
-_SHOWN = {
-    "coverage": "Cov",
-    "acc": "Acc",
-    "hfpr": "H-FPR",
-    "err_auc": "Err-AUC",
-    "hall_auc": "Hall-AUC",
-    "aurc": "AURC",
-}
+from recap.cli.console import check_format, notice, print_as, print_json, print_tables, split_names
 
 
 def run(
@@ -35,9 +19,19 @@ def run(
     coverage: opt.Coverage = 0.8,
     risk: opt.Risks = None,
     family: Annotated[str | None, opt.option("NAME", "Only this relation family.", "all families")] = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Also measure what correcting answers is worth, at full coverage.")
+    ] = False,
+    repair_at_most: Annotated[
+        float | None, typer.Option(help="Share of the corrected answers that may be wrong.", show_default="0.1")
+    ] = None,
+    undecided: Annotated[
+        bool, typer.Option("--undecided", help="Also measure the answers that cannot be told.")
+    ] = False,
     level: opt.Level = 0.95,
     graph: opt.GraphFile = None,
     json: opt.Json = False,
+    form: opt.Format = None,
     out: Annotated[Path | None, opt.output("DIR", "Also write a report there, with every table and figure.")] = None,
 ) -> None:
     """Evaluate every risk that the table allows, and deployed RECAP, over held-out splits.
@@ -45,15 +39,23 @@ def run(
     A fifth of the units calibrates the threshold (and, for RECAP, the mode); the rest is measured. Figures are means
     over the splits.
 
+    With --repair the held-out answers are also corrected as recap calibrate --repair would: accuracy of all of them
+    before and after. With --undecided, how right the answers are that cannot be told, and the others.
+
     \b
     Example: recap evaluate table.jsonl --splits 20 --json
+             recap evaluate table.jsonl --format latex > results.tex
     """
+    from recap.evaluation.tables import evaluation_records, evaluation_tables
+
     options = opt.pick(locals(), "splits coverage level")
+    check_format(form, json)
     rows = recap.read_table(table, graph)
     if family is not None:
         rows = rows.of_family(family)
     names = split_names(risk, context.args)
-    result = recap.evaluate(rows, risks=names, **options)
+    more = opt.pick(locals(), "repair repair_at_most undecided")
+    result = recap.evaluate(rows, risks=names, **options, **more)
     if out is not None:
         _write(result, out)
         if result.skipped:
@@ -68,6 +70,8 @@ def run(
         notice(f"{result.unlabelled} rows have no label and were left out")
     if json:
         print_json(result.to_json())
+    elif form is not None:
+        print_as(form, evaluation_records(result), evaluation_tables(result))
     else:
         _show(result)
 
@@ -110,6 +114,8 @@ def _report(rows: recap.MarginTable, result: recap.Evaluation, source: Path, out
 def _show(result: recap.Evaluation) -> None:
     from rich.console import Console
 
+    from recap.evaluation.tables import evaluation_tables
+
     console = Console(highlight=False)
     direct = result.direct
     console.print(
@@ -121,48 +127,9 @@ def _show(result: recap.Evaluation) -> None:
         f"Means{' ± sd' if wide else ''} over {result.splits - len(result.skipped)} held-out splits, "
         f"{result.coverage:.0%} coverage, %.\n"
     )
-    title = f"{result.n - result.uncovered} statements inside the graph"
-    console.print(_risks(title, result.inside, wide))
-    if result.uncovered:
-        whole = {name: each for name, each in result.risks.items() if each.n == result.n}
-        console.print(_risks(f"All {result.n} statements, with RECAP's confidence fallback", whole, wide))
-    if result.gains:
-        console.print(_gains(result))
+    print_tables(evaluation_tables(result, spread=wide), console)
+    for name, extension in (("Repair", result.repair), ("Cannot be told", result.undecided)):
+        if extension is not None:
+            console.print(f"{name}, held out: {extension.verdict}")
     if result.withheld:
         console.print("Not in this table: " + "; ".join(f"{name} ({why})" for name, why in result.withheld.items()))
-
-
-def _risks(title: str, risks: dict[str, Measured], wide: bool) -> Grid:
-    grid = _grid(title, "risk", _SHOWN)
-    for name, measured in risks.items():
-        summary = measured.to_json()
-        spread = summary["std"]
-        cells = [
-            "–"
-            if summary[metric] is None
-            else f"{100 * summary[metric]:.1f}" + (f" ±{100 * spread[metric]:.1f}" * wide)
-            for metric in _SHOWN
-        ]
-        grid.add_row(name, *cells, style="bold" if measured.modes else "")
-        if measured.modes:
-            grid.caption = "recap chose " + ", ".join(f"{mode} {n} times" for mode, n in measured.modes.items())
-    return grid
-
-
-def _gains(result: recap.Evaluation) -> Grid:
-    metrics = ("acc", "hfpr", "err_auc", "hall_auc")
-    grid = _grid("Gain over confidence, pooled, paired clustered 95 % intervals (+ is better)", "mode", metrics)
-    for mode in GATED:
-        told = [result.gains[mode][metric] for metric in metrics]
-        grid.add_row(mode, *(f"{100 * g.point:+.1f} \\[{100 * g.low:+.1f}, {100 * g.high:+.1f}]" for g in told))
-    return grid
-
-
-def _grid(title: str, first: str, metrics: Iterable[str]) -> Grid:
-    from rich.table import Table as Grid
-
-    grid = Grid(title=title, title_justify="left", title_style="bold", caption_justify="left")
-    grid.add_column(first, no_wrap=True)
-    for metric in metrics:
-        grid.add_column(_SHOWN[metric], justify="right", no_wrap=first == "risk")
-    return grid

@@ -17,10 +17,12 @@ from recap.cli import (
     bench,
     calibrate,
     captions,
+    compare,
     data,
     demo,
     evaluate,
     graph,
+    importing,
     plan,
     probe,
     reproduce,
@@ -47,6 +49,7 @@ app.command("demo")(demo.run)
 app.command("audit")(audit.run)
 app.command("parse")(graph.parse)
 app.command("captions")(captions.run)
+app.command("import")(importing.run)
 app.command("probe")(probe.run)
 app.command("score", context_settings=NAMES)(table.score)
 app.command("calibrate")(calibrate.run)
@@ -54,6 +57,7 @@ app.command("plan")(plan.run)
 app.command("decide")(table.decide)
 app.command("queue")(table.queue)
 app.command("evaluate", context_settings=NAMES)(evaluate.run)
+app.command("compare", context_settings=NAMES)(compare.run)
 app.command("reproduce", context_settings=NAMES)(reproduce.run)
 app.command("bench")(bench.run)
 app.command("serve")(serve.run)

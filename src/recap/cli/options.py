@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-LOADING = "dtype device attention plain compiled answers max_pixels pad server timeout patience template"
+LOADING = "dtype device attention plain compiled answers samples max_pixels pad server timeout patience template"
 """the options with which a model is loaded"""
 
 
@@ -44,12 +44,19 @@ def pick(values: Mapping[str, Any], names: str) -> dict[str, Any]:
     return {name: values[name] for name in names.split() if name in values}
 
 
-DatasetName = Annotated[str, argument("DATASET", "vsr, whatsup, gsr, world:whatsup, …, or a .jsonl file.")]
+DatasetName = Annotated[str, argument("DATASET", "A benchmark (recap data list), or a .jsonl, .csv or .parquet file.")]
 Risks = Annotated[list[str] | None, option("NAME...", "Risks by name.", "all the table allows", "--risk -r")]
-Table = Annotated[Path, argument("TABLE", "Margin table (.jsonl or .parquet).")]
-LinesFile = Annotated[Path | None, output("FILE", "Write there.", "stdout")]
-GraphFile = Annotated[Path | None, option("FILE", "Your own relation graph.", "the paper's")]
+Table = Annotated[Path, argument("TABLE", "Margin table (.jsonl, .csv or .parquet).")]
+LinesFile = Annotated[
+    Path | None, output("FILE", "Write there: JSON lines, or .csv or .parquet by the ending.", "stdout")
+]
+GraphFile = Annotated[
+    Path | None, option("FILE", "Your own relation graph, or extended: near, far, facing too.", "the paper's")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Format = Annotated[
+    str | None, option("FORMAT", "Print csv, latex or markdown instead.", "a table for the terminal", "--format -f")
+]
 Level = Annotated[float, typer.Option(help="Joint confidence level of the gate's two bounds.")]
 Coverage = Annotated[float, typer.Option("--coverage", "-c", help="Share of answers to accept.")]
 _MODEL = "A folder, a hub name, or http://host:port/v1#name."
@@ -72,6 +79,12 @@ Dtype = Annotated[
 AnswerMode = Annotated[
     str | None,
     option("MODE", 'continuation scores " yes" and " no"; spellings sums over Yes, yes, YES.', "continuation"),
+]
+Samples = Annotated[
+    int | None,
+    option(
+        "K", "Count K sampled answers to each question: for models that think, or give no log-probabilities.", min=2
+    ),
 ]
 MaxPixels = Annotated[int | None, option("N", "Larger pictures are scaled down to so many.", "1605632", min=784)]
 Pad = Annotated[bool, typer.Option("--pad", help="Pad pictures to squares, for processors that cut out the centre.")]

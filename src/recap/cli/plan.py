@@ -9,7 +9,8 @@ import typer
 
 import recap
 from recap.cli import options as opt
-from recap.cli.console import notice, print_json
+from recap.cli.console import check_format, notice, print_as, print_json, print_tables
+from recap.tabular import Tabular
 
 
 def run(
@@ -23,6 +24,7 @@ def run(
     ] = None,
     graph: opt.GraphFile = None,
     json: opt.Json = False,
+    form: opt.Format = None,
     out: Annotated[Path | None, opt.output("FILE", "Also draw the plan there (.svg).")] = None,
 ) -> None:
     """Plan the labels: which coverage a guarantee would leave with so many labelled pictures, from a pilot TABLE.
@@ -34,6 +36,7 @@ def run(
     Example: recap plan pilot.jsonl --risk-at-most 0.05 --units 1000 --out plan.svg
     """
     options = opt.pick(locals(), "risk_at_most units confidence of mode graph")
+    check_format(form, json)
     found = recap.plan_labels(table, **options)
     if out is not None:
         from recap.files import write_text
@@ -54,18 +57,20 @@ def run(
     if json:
         print_json(found.to_json())
         return
+    if form is not None:
+        print_as(form, map(vars, found.steps), [_table(found)])
+        return
     from rich.console import Console
-    from rich.table import Table as Grid
 
     console = Console(highlight=False)
-    grid = Grid(
-        title=f"{found.mode}, risk ≤ {found.risk_at_most:g}, confidence {found.confidence:g}", title_justify="left"
-    )
-    for name in ("labelled units", "promise possible", "accepts", "8 in 10"):
-        grid.add_column(name, justify="right")
-    for step in found.steps:
-        grid.add_row(
-            str(step.units), f"{step.possible:.0%}", f"{step.coverage:.0%}", f"{step.low:.0%} to {step.high:.0%}"
-        )
-    console.print(grid)
+    print_tables([_table(found)], console)
     console.print(f"From a pilot of {found.pilot_rows} answers in {found.pilot_units} units: {found.verdict}.")
+
+
+def _table(found: recap.LabelPlan) -> Tabular:
+    title = f"{found.mode}, risk ≤ {found.risk_at_most:g}, confidence {found.confidence:g}"
+    rows = tuple(
+        (str(step.units), f"{step.possible:.0%}", f"{step.coverage:.0%}", f"{step.low:.0%} to {step.high:.0%}")
+        for step in found.steps
+    )
+    return Tabular(title, ("labelled units", "promise possible", "accepts", "8 in 10"), rows)

@@ -28,10 +28,17 @@ def run(
     images: Annotated[Path | None, opt.option("DIR", "Folder with the pictures.", "--root, or the file's own")] = None,
     store: opt.StoreFile = None,
     limit: Annotated[int | None, opt.option("N", "Only the first N statements.")] = None,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="DATASET is a margin table: ask only what its rows lack.")
+    ] = False,
+    any_model: Annotated[
+        bool, typer.Option("--any-model", help="--complete: also where the margins are of another model.")
+    ] = False,
     plain: opt.Plain = False,
     compiled: opt.Compiled = None,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
+    samples: opt.Samples = None,
     max_pixels: opt.MaxPixels = None,
     pad: opt.Pad = False,
     device: opt.Device = None,
@@ -56,16 +63,24 @@ def run(
 
     All questions about a picture share one forward. With --store, a run that was stopped continues where it was and
     yields the same table, byte for byte. A row that cannot be read or a picture that cannot be shown is named and left
-    out; the exit code is then 2.
+    out; the exit code is then 2. Rows of a benchmark that ask about other things than relations are only counted.
+    With --complete the rows of a margin table get the probes that they lack; what they have stays.
     With --engine ray many workers share the job, on this machine or a cluster; table and store are the same.
 
     \b
     Example: recap probe whatsup --root data/whatsup --model Qwen/Qwen3-VL-8B-Instruct --store margins.db --out wu.jsonl
              recap probe mine.jsonl --model http://localhost:8000/v1#qwen --store margins.db --out mine-margins.jsonl
+             recap probe --complete imported.jsonl --model MODEL --images pictures --out table.jsonl
     """
     options = {name: value for name, value in locals().items() if name != "json"}  # all of them are the function's own
     found = recap.probe(**options, load=load_model)
-    name_some(found.unread, "rows that cannot be read")
+    for note in found.notes:
+        notice(note)
+    if found.benchmark:
+        if found.unread:
+            notice(f"{len(found.unread):,} rows ask about other things than a relation: recap data stats {dataset}")
+    else:
+        name_some(found.unread, "rows that cannot be read")
     name_some(list(found.failed_images.values()), "pictures that cannot be shown")
     if found.cropped:
         notice(found.cropped)
@@ -79,5 +94,5 @@ def run(
             f"{len(found.rows)} statements → {out}: {ran.computed + ran.found} probes ({ran.found} from the store), "
             f"{ran.forwards} forwards, {ran.rate:.1f} probes/s, scored by {found.scoring}"
         )
-    if found.unread or found.failed_images:
+    if (found.unread and not found.benchmark) or found.failed_images:
         raise typer.Exit(2)

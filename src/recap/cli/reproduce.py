@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def run(
     context: typer.Context,
-    suite: Annotated[str, typer.Option(help="world (in the box) or paper (your GPU, your data).")] = "world",
+    suite: Annotated[
+        str, typer.Option(help="world (in the box), paper (your GPU, your data) or photo (your VSR).")
+    ] = "world",
     only: Annotated[
         list[str] | None, opt.option("NAME...", "Experiments by name or by the paper's label.", "all")
     ] = None,
@@ -26,7 +28,8 @@ def run(
     out: Annotated[Path, opt.output("DIR", "Where the report goes.")] = Path("recap-report"),
     store: Annotated[Path | None, opt.option("FILE", "Keep every margin there.", "DIR/margins.db")] = None,
     data: Annotated[
-        Path | None, opt.option("DIR", "Suite paper: holds vsr, whatsup and gsr, as recap data fetch lays them.")
+        Path | None,
+        opt.option("DIR", "Suites paper and photo: holds vsr, whatsup and gsr, as recap data fetch lays them."),
     ] = None,
     model: Annotated[
         list[str] | None,
@@ -45,7 +48,8 @@ def run(
     """Regenerate the paper's whole evaluation: one page, and every table and figure beside it.
 
     Suite world runs on the two models in the box, about a quarter of an hour on two cores; suite paper on the paper's
-    checkpoints and benchmarks, with the paper's numbers beside ours. Everything that was computed stays in the store:
+    checkpoints and benchmarks, with the paper's numbers beside ours; suite photo on the small models for photographs
+    and VSR, which needs DIR/vsr alone. Everything that was computed stays in the store:
     a run that was stopped goes on where it was, and a second one only counts.
 
     \b

@@ -32,6 +32,10 @@ def run(
     rate: Annotated[
         float | None, opt.option("N", "Requests per second of each token (or address).", "unlimited", min=0.01)
     ] = None,
+    review: Annotated[
+        Path | None,
+        opt.option("TABLE", "Keep recent answers for GET /v1/review; labels sent back are added to TABLE.", "none"),
+    ] = None,
     log: Annotated[str, opt.option("WHAT", "json: a line per request; questions: with what was asked.")] = "off",
     connections: Annotated[int | None, opt.option("N", "Connections at once.", "512", min=8, max=65536)] = None,
     workers: Annotated[int | None, opt.option("N", "Processes that decode pictures.", "2", min=1, max=64)] = None,
@@ -106,7 +110,14 @@ def run(
             "--upstream needs --model: real traffic is not audited by a small bundled model unless you name it "
             "(--model http://host:port/v1 for the upstream itself, or --model world:aligned)"
         )
+    if review is not None:
+        from recap.table import check_appendable
+
+        check_appendable(review)
+        if model is None:
+            raise RecapError("--review needs --model: a table is about one model, and several come with the package")
     auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
     if claims == "both":
         _ = auditor.writer  # one that cannot write is refused at the start
-    serve(Service(auditor, policy_file=policy, claims=claims, **options), host, port, notice)
+    options |= {"claims": claims, "review": review}
+    serve(Service(auditor, policy_file=policy, **options), host, port, notice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -64,6 +65,9 @@ def decide(
 ) -> None:
     """Decide each answer: one JSON line per row with accepted, risk, threshold, mode, witness and reason.
 
+    A policy that was calibrated with --repair or --undecided also says "corrected", with the answer that is offered
+    instead, or "cannot-be-told".
+
     \b
     Example: recap decide new.jsonl --policy policy.json --out decisions.jsonl
     """
@@ -75,7 +79,10 @@ def decide(
     write_lines((decision.to_json() for decision in decisions), out)
     accepted = sum(decision.accepted for decision in decisions)
     if out:
-        notice(f"{accepted} of {len(decisions)} answers accepted ({accepted / len(decisions):.1%}) → {out}")
+        words = Counter(decision.word for decision in decisions)
+        more = [f"{words[each]} {each.replace('-', ' ')}" for each in ("corrected", "cannot-be-told") if words[each]]
+        also = f", {', '.join(more)}" if more else ""
+        notice(f"{accepted} of {len(decisions)} answers accepted ({accepted / len(decisions):.1%}){also} → {out}")
     notice(frozen.promise)
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 STYLES = {
     "accepted": ("green", "✓"),
     "rejected": ("red", "✗"),
+    "corrected": ("magenta", "↺"),
+    "cannot-be-told": ("yellow", "?"),
     "unchecked": ("yellow", "?"),
     "uncalibrated": ("yellow", "·"),
     "no-verdict": ("yellow", "–"),

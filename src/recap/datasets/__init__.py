@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from recap.claims import Graph
 from recap.datasets.benchmarks import load_gsr, load_vsr, load_whatsup, without_shared
-from recap.datasets.reading import Loaded, load_own
+from recap.datasets.dataset import Dataset
+from recap.datasets.official import BENCHMARKS
+from recap.datasets.reading import Loaded, load_own, load_records
 from recap.datasets.stats import dataset_stats
 from recap.errors import RecapError, did_you_mean
+from recap.plugins import installed, load_plugin, told_by
 from recap.probing import Item
 from recap.schemes import scheme_of
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A benchmark: what it is, which official files it is read from, and how."""
-
-    name: str
-    about: str
-    statements: int
-    files: tuple[str, ...]
-    licence: str
-    home: str
-    load: Callable[[Path], Loaded]
-
+from recap.table.records import ENDINGS
 
 DATASETS = {
     dataset.name: dataset
@@ -58,8 +47,10 @@ DATASETS = {
             "github.com/amitakamath/whatsup_vlms",
             load_gsr,
         ),
+        *BENCHMARKS,
     )
 }
+"""the paper's benchmarks, then others"""
 
 
 def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None = None) -> Loaded:
@@ -69,18 +60,34 @@ def load_dataset(name: str, root: str | Path | None = None, graph: Graph | None 
         return scheme.load_dataset(name)
     if name in DATASETS:
         if root is None:
-            files = " and ".join(DATASETS[name].files)
-            raise RecapError(
-                f"{name} is read from a folder of yours: give --root DIR, holding {files} (recap data fetch {name})"
-            )
+            files, home = " and ".join(DATASETS[name].files), DATASETS[name].home
+            how = f"from {home}" if DATASETS[name] in BENCHMARKS else f"recap data fetch {name}"
+            raise RecapError(f"{name} is read from a folder of yours: give --root DIR, holding {files} ({how})")
         return DATASETS[name].load(Path(root))
+    if name in installed("datasets") and not Path(name).exists():
+        return _packaged(name, root, graph)
     own = Path(name) if root is None else Path(root) / name
-    if own.suffix == ".jsonl" or own.exists():
+    if own.suffix.lower() in ENDINGS or own.exists():
         return load_own(own, graph)
+    known = [*DATASETS, *installed("datasets")]
     raise RecapError(
-        f'"{name}" is not a dataset{did_you_mean(name, DATASETS)} ({", ".join(DATASETS)}, '
-        "world:whatsup, world:vsr, world:gsr, or a .jsonl file)"
+        f'"{name}" is not a dataset{did_you_mean(name, known)} ({", ".join(known)}, '
+        "world:whatsup, world:vsr, world:gsr, or a .jsonl, .csv or .parquet file)"
     )
+
+
+def _packaged(name: str, root: str | Path | None, graph: Graph | None) -> Loaded:
+    """A dataset that another package brings: a function of the folder that is given, or of None."""
+    load = load_plugin("datasets", name)
+    if not callable(load):
+        raise RecapError(f"{told_by('datasets', name)} is no function that gives statements")
+    try:
+        found: Any = load(None if root is None else Path(root))
+        return found if isinstance(found, Loaded) else load_records(found, name, graph)
+    except RecapError:
+        raise
+    except Exception as error:
+        raise RecapError(f"{name}: cannot load the dataset: {type(error).__name__}: {error}") from error
 
 
 __all__ = ["DATASETS", "Dataset", "Item", "Loaded", "dataset_stats", "load_dataset", "without_shared"]

@@ -63,7 +63,7 @@ class _GsrStatement(BaseModel):
 
 
 _WHATSUP_GROUPS = TypeAdapter(list[_WhatsupGroup])
-_GSR_TRIPLES = TypeAdapter(list[tuple[int | str, str, str]])
+GSR_TRIPLES = TypeAdapter(list[tuple[int | str, str, str]])
 """[image id, true caption, false caption]"""
 
 
@@ -104,10 +104,10 @@ def load_gsr(root: Path) -> Loaded:
     items: list[Item] = []
     for part, name in GSR_PARTS.items():
         source = find_file(root, (name, f"data/{name}"))
-        for number, (image_id, *captions) in enumerate(validated_list(source, _GSR_TRIPLES)):
+        for number, (image_id, *captions) in enumerate(validated_list(source, GSR_TRIPLES)):
             group = f"gsr-{part}-{number}"
             with locating(source, number):
-                items += _options("gsr", group, group, _image_name(part, image_id), list(map(_plain, captions)))
+                items += _options("gsr", group, group, image_name(part, image_id), list(map(plain_caption, captions)))
     return Loaded(without_listed(items, root))
 
 
@@ -117,7 +117,7 @@ def _gsr_statements(source: Path) -> list[Item]:
         part = "coco" if row.source.startswith("coco") else "gqa"
         with locating(source, place):
             statement = parse(f"The {row.subject} is {row.phrase} the {row.object}.", phrase=row.phrase)
-            image = None if row.image_id is None else _image_name(part, row.image_id)
+            image = None if row.image_id is None else image_name(part, row.image_id)
         items.append(Item(f"gsr-{place}", "gsr", row.group, image, statement, _label(row.label)))
     return items
 
@@ -132,7 +132,7 @@ def _label(true: bool | int) -> str:
     return "yes" if true else "no"
 
 
-def _plain(caption: str) -> str:
+def plain_caption(caption: str) -> str:
     """An official GSR caption as a plain statement: "A photo of a cart to the front of a tree" → in front of."""
     said = caption.removeprefix(FRAME)
     for phrase, usual in MACHINE_MADE.items():
@@ -140,7 +140,7 @@ def _plain(caption: str) -> str:
     return said
 
 
-def _image_name(part: str, image_id: int | str) -> str:
+def image_name(part: str, image_id: int | str) -> str:
     """A source-qualified image name. COCO ids are zero-padded to 12 digits, as VSR writes them."""
     if part != "coco":
         return f"gqa/{image_id}.jpg"

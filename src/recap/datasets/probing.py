@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from recap.claims import Graph, default_graph, load_graph
-from recap.datasets import Item, load_dataset
+from recap.datasets import Item, Loaded, load_dataset
+from recap.datasets.completing import Gaps
 from recap.errors import RecapError, one_of
 from recap.files import refuse_overwriting
 from recap.images import image_size
@@ -19,12 +20,12 @@ from recap.models import LikelihoodModel
 from recap.models.contract import ALL_BUT, crops_note
 from recap.models.load import load_model
 from recap.models.remote import is_remote
-from recap.probes import PROBE_SETS, question, ways
+from recap.probes import PROBE_SETS, Plan, question, ways
 from recap.probing import Engine, LocalEngine, ProbeRun, open_engine, plan_job, rows_of
 from recap.progress import running
 from recap.schemes import scheme_of
 from recap.store import Store
-from recap.table import MarginTable, Row, write_table
+from recap.table import MarginTable, Row, read_table, write_table
 from recap.table.io import check_ending
 
 Progress = Callable[[int, int], None]
@@ -41,11 +42,20 @@ class Probing:
     source: str
     unread: tuple[str, ...] = ()
     """rows of the dataset that were left out, one line each: where, and why no relation was found"""
+    notes: tuple[str, ...] = ()
+    """what should be known of the dataset's files: they are of another version, say"""
+    benchmark: bool = False
+    """a benchmark's official files were read, some of whose rows ask about other things than relations"""
     wording: str = "relation"
     scoring: str = ""
     """how the model was scored: as token trees, plainly, or by a server"""
     kept: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
     """picture → the shares of its width and height that the model was shown"""
+
+    def __repr__(self) -> str:
+        left = len(self.unread) + len(self.ran.failed)
+        lost = f", {left} rows or pictures left out" if left else ""
+        return f"Probing({len(self.rows)} statements of {self.source}, {self.ran.done} probes{lost})"
 
     @property
     def cropped(self) -> str:
@@ -89,6 +99,8 @@ def probe(
     images: str | Path | None = None,
     store: str | Path | None = None,
     limit: int | None = None,
+    complete: bool = False,
+    any_model: bool = False,
     graph: str | Path | Graph | None = None,
     engine: str = "local",
     address: str | None = None,
@@ -103,6 +115,7 @@ def probe(
     `dataset` is a benchmark's name or a file, `model` a name or a model already loaded. The table is written to `out`
     where that is given. `progress` may be a function that is told how many probes are done, and of how many. `loading`
     are the model's options (dtype, device, …). What cannot be read or shown is left out, and named in the result.
+    With `complete`, `dataset` is a margin table: only probes that its rows lack are asked, and all rows come back.
     """
     if out is not None:
         check_ending(out)
@@ -125,18 +138,29 @@ def probe(
     else:
         raise RecapError("a model that is already loaded cannot be sent to Ray's workers: give its name")
     relations = graph if isinstance(graph, Graph) else load_graph(graph)
-    loaded = load_dataset(str(dataset), root, relations)
+    gaps = _gaps(dataset, relations, probes, wrapper, wording, root) if complete else None
+    loaded = load_dataset(str(dataset), root, relations) if gaps is None else Loaded(gaps.items)
     if limit is not None and limit < 1:
         raise RecapError(f"limit is {limit}; at least one statement must be probed")
     items = loaded.items[:limit]
     folder = Path(images or root or Path(dataset).parent)
     check_pictures(items)
+    if gaps is not None and not items:
+        whole = Probing(list(gaps.table.rows), ProbeRun(), relations, str(dataset), scoring="nobody")
+        if out is not None:
+            write_table(whole.rows, out)
+        return whole
     watched = running("probes") if progress is True else contextlib.nullcontext(progress or (lambda _done, _of: None))
     # The store before the model: a wrong file should not cost its loading.
     with Store(store or ":memory:") as kept, opened as ready, watched as bar:
+        if gaps is not None:
+            gaps.check_model(str(ready.identity), any_model=any_model)
         asking = {"probes": probes, "wrapper": wrapper, "wording": wording, "source": str(dataset)}
-        found = probe_items(items, ready, kept, **asking, graph=relations, folder=folder, progress=bar)
-        found = replace(found, unread=loaded.unread, scoring=ready.way)
+        plans = None if gaps is None else gaps.plans[:limit]
+        found = probe_items(items, ready, kept, **asking, graph=relations, folder=folder, progress=bar, plans=plans)
+        rows = found.rows if gaps is None else gaps.filled(found.rows)
+        known = {"unread": loaded.unread, "notes": loaded.notes, "benchmark": loaded.official_rows > 0}
+        found = replace(found, **known, rows=rows, scoring=ready.way)
     if found.rows and out is not None:
         write_table(found.rows, out)
     return found
@@ -154,8 +178,12 @@ def probe_items(
     folder: Path | None = None,
     source: str = "the dataset",
     progress: Progress = lambda _done, _of: None,
+    plans: Sequence[Plan] | None = None,
 ) -> Probing:
-    """Ask an engine every probe of these statements. Pictures are looked for in `folder`; what fails is set aside."""
+    """Ask an engine every probe of these statements. Pictures are looked for in `folder`; what fails is set aside.
+
+    `plans` say for each statement what is asked, where that is not the whole probe set.
+    """
     relations = graph or default_graph()
     if wording == "verbatim":
         items = [_verbatim(item, relations) for item in items]
@@ -169,12 +197,18 @@ def probe_items(
         return engine.size(None if image is None else sizes[image], questions)
 
     find = partial(locate, folder or Path())
-    job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find, engine.padded)
+    job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find, engine.padded, plans)
     kept = {image: engine.kept(shape) for image, shape in sizes.items()}
     ran = engine.run(job, store, lambda done: progress(done, job.probes))
     rows = rows_of(job, ran, str(engine.identity), relations)
     shown = {image: shares for image, shares in kept.items() if image not in ran.failed}
     return Probing(rows, ran, relations, source, wording=wording, kept=shown)
+
+
+def _gaps(table: str | Path, graph: Graph, probes: str, wrapper: str, wording: str, root: str | Path | None) -> Gaps:
+    if wording != "relation" or root is not None:
+        raise RecapError("--wording and --root belong to a dataset, and --complete reads a margin table")
+    return Gaps.of(read_table(table, graph), probes, wrapper)
 
 
 def _verbatim(item: Item, graph: Graph) -> Item:

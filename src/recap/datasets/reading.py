@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from recap.claims import Graph, NoRelationError, as_said, default_graph, parse, parse_existence
+from recap.claims import (
+    Graph,
+    Lexicon,
+    NoRelationError,
+    Statement,
+    as_said,
+    default_graph,
+    parse,
+    parse_existence,
+)
 from recap.errors import RecapError, quoted
-from recap.files import BOM, locating, read_lines, reading
+from recap.files import BOM, locating, reading
 from recap.probing import Item
+from recap.table.records import read_records
 from recap.validation import explain, refuse_near_misses
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -20,6 +30,9 @@ T = TypeVar("T")
 
 TEXTS = ("question", "statement", "caption")
 """the fields that may hold what is said about the picture; a row has one of them"""
+
+NAMING = ("id", "unit", "image")
+"""fields whose numbers are names"""
 
 
 @dataclass(frozen=True)
@@ -29,6 +42,15 @@ class Loaded:
     items: tuple[Item, ...]
     unread: tuple[str, ...] = ()
     """one line each: where, and why"""
+    official_rows: int = 0
+    """rows of the official files, where some of them are not one statement each; 0 where items and unread are all"""
+    notes: tuple[str, ...] = ()
+    """what should be known of the files: another number of rows than the official ones have, say"""
+
+    @property
+    def rows(self) -> int:
+        """How many rows were gone through."""
+        return self.official_rows or len(self.items) + len(self.unread)
 
 
 def _yes_or_no(value: Any) -> Any:
@@ -76,12 +98,16 @@ def find_file(root: Path, layouts: Sequence[str]) -> Path:
 
 
 def validated_lines(source: Path, model: type[Model]) -> Iterator[tuple[int, Model]]:
-    """Each JSON line as the model, with its line number."""
+    """Each JSON line, or row of a CSV or Parquet file, as the model, with its number."""
     found = False
-    for place, line in read_lines(source, "annotations"):
+    for place, record in read_records(source, "annotations"):
         found = True
         try:
-            yield place, model.model_validate_json(line)
+            if isinstance(record, bytes):
+                yield place, model.model_validate_json(record)
+            else:  # a column of numbers may name things
+                named = {k: str(v) if k in NAMING and isinstance(v, int) else v for k, v in record.items()}
+                yield place, model.model_validate(named)
         except ValidationError as error:
             raise RecapError(f"{source}:{place}: {explain(error)}") from None
     if not found:
@@ -102,24 +128,54 @@ def validated_list(source: Path, kind: TypeAdapter[list[T]]) -> list[T]:
     return elements
 
 
+def read_statement(text: str, lexicon: Lexicon) -> Statement:
+    """What a question or statement says, as people write it: one relation between two things, or that one is there."""
+    return parse_existence(text, lexicon) or as_said(parse(text, lexicon), text)
+
+
 def load_own(source: Path, graph: Graph | None = None) -> Loaded:
-    """A JSONL of one's own: questions or statements. Those without one spatial relation are listed, not guessed."""
+    """A file of one's own (JSON lines, CSV or Parquet): questions or statements.
+
+    Those without one spatial relation are listed, not guessed.
+    """
+    return loaded_rows(validated_lines(source, _OwnRow), str(source), source.stem, graph)
+
+
+def load_records(records: Iterable[Mapping[str, Any]], name: str, graph: Graph | None = None) -> Loaded:
+    """Records with the fields of such a file, from wherever: another package's dataset."""
+
+    def validated() -> Iterator[tuple[int, _OwnRow]]:
+        for place, record in enumerate(records, start=1):
+            try:
+                yield place, _OwnRow.model_validate(dict(record))
+            except (ValidationError, TypeError, ValueError) as error:
+                why = explain(error) if isinstance(error, ValidationError) else "it is no mapping"
+                raise RecapError(f"{name}:{place}: {why}") from None
+
+    loaded = loaded_rows(validated(), name, name, graph)
+    if not loaded.items and not loaded.unread:
+        raise RecapError(f"{name}: the dataset is empty")
+    return loaded
+
+
+def loaded_rows(rows: Iterable[tuple[int, _OwnRow]], source: str, dataset: str, graph: Graph | None) -> Loaded:
+    """Rows as statements; those in which no relation is found are listed."""
     lexicon = (graph or default_graph()).lexicon
     items: list[Item] = []
     unread: list[str] = []
     seen: dict[str, int] = {}
-    for place, row in validated_lines(source, _OwnRow):
-        with locating(source, place):
+    for place, row in rows:
+        with locating(Path(source), place):
             refuse_near_misses(row)
-            name, text = row.id or f"{source.stem}-{place}", row.text
+            name, text = row.id or f"{dataset}-{place}", row.text
             if name in seen:
                 raise RecapError(f"id {quoted(name)} is a duplicate of line {seen[name]}")
         seen[name] = place
         try:
-            statement = parse_existence(text, lexicon) or as_said(parse(text, lexicon), text)
+            statement = read_statement(text, lexicon)
         except NoRelationError as error:
             unread.append(f"{source}:{place}: {error}")
             continue
         asked = row.question if statement.is_question else None
-        items.append(Item(name, source.stem, row.unit or row.image, row.image, statement, row.label, asked, row.answer))
+        items.append(Item(name, dataset, row.unit or row.image, row.image, statement, row.label, asked, row.answer))
     return Loaded(tuple(items), tuple(unread))

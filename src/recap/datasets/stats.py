@@ -26,7 +26,11 @@ def dataset_stats(loaded: Loaded, graph: Graph | None = None) -> dict[str, Any]:
     for name in PROBE_SETS:
         plans = [plan_probes(claim, name, graph=graph) for claim in claims]
         merged[name] = sum(map(len, merge_by_image(plans, pictures).values()))
+    covered_rows = _rows(covered)
     return {
+        "rows": loaded.rows,
+        "covered_rows": covered_rows,
+        "covered_share": covered_rows / loaded.rows if loaded.rows else 0.0,
         "statements": len(loaded.items),
         "covered": len(covered),
         "images": _images(covered),
@@ -41,6 +45,11 @@ def dataset_stats(loaded: Loaded, graph: Graph | None = None) -> dict[str, Any]:
         "calls_per_statement": printed_calls(claims, graph),
         "planned_calls_per_statement": planned_calls(claims, graph),
     }
+
+
+def _rows(items: Sequence[Item]) -> int:
+    """Official rows behind statements: those of a choice group are options of one row."""
+    return len({item.id.rpartition("-")[0] if item.unit == item.id.rpartition("-")[0] else item.id for item in items})
 
 
 def _images(items: Sequence[Item]) -> int | None:

@@ -12,10 +12,12 @@ import numpy as np
 
 from recap.claims import Graph
 from recap.errors import RecapError
+from recap.evaluation.extensions import evaluate_repair, evaluate_undecided
 from recap.evaluation.metrics import FOUR, METRICS, direct_rates, measure
 from recap.evaluation.result import FEW_UNITS, Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows, is_calibration
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
+from recap.policy.repair import REPAIR_RISK
 from recap.progress import progress as bar
 from recap.risks import compute_risk, offered, risk_named
 from recap.statistics import (
@@ -48,6 +50,10 @@ def evaluate(
     graph: str | Path | Graph | None = None,
     progress: Callable[[int], None] | bool = True,
     widen: bool = True,
+    repair: bool = False,
+    repair_at_most: float | None = None,
+    confidence: float = 0.9,
+    undecided: bool = False,
 ) -> Evaluation:
     """Every risk the table allows (or those named), and deployed RECAP, over the splits.
 
@@ -55,6 +61,9 @@ def evaluate(
     function that is told how many splits are done (where rows lie outside the graph there are two rounds of them).
     A split that leaves too few units to calibrate on is skipped; an error is raised only where all are. `widen` makes
     intervals of few units as wide as they must be; the paper's are as they are resampled.
+
+    `repair` also measures what correcting answers is worth under the promise that at most a share `repair_at_most` of
+    the corrections is wrong (0.1), with this `confidence`; `undecided` what the answers are worth that cannot be told.
     """
     if splits < 1:
         raise RecapError(f"splits is {splits}; at least one is needed")
@@ -62,6 +71,8 @@ def evaluate(
         raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
     if not 0 < level < 1:
         raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
+    if repair_at_most is not None and not repair:
+        raise RecapError("--repair-at-most belongs to --repair")
     table = as_table(table, graph)
     if family is not None:
         table = table.of_family(family)
@@ -89,6 +100,9 @@ def evaluate(
             allowed = names if risks is not None else offered(everything, fitted=True)[0]
             best, _ = pool(everything, [name for name in names if name in allowed])
     fixed = [name for name in names if not risk_named(name).fitted]
+    named = [row.unit for row in everything.rows]
+    wrong = REPAIR_RISK if repair_at_most is None else repair_at_most
+    sides = [calibration_rows(named, seed) for seed in range(splits) if seed not in skipped]
     return Evaluation(
         n=len(everything),
         units=len(np.unique(everything.units)),
@@ -106,6 +120,8 @@ def evaluate(
         gains=_gains(inside, [BASELINE, IMG, SELECTOR, *fixed], coverage, draws, widen) if deployable else {},
         policies=policies,
         skipped=skipped,
+        repair=evaluate_repair(everything, sides, wrong, confidence) if repair else None,
+        undecided=evaluate_undecided(everything, sides) if undecided else None,
     )
 
 

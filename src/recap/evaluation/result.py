@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from recap.evaluation.extensions import RepairFigures, UndecidedFigures
+from recap.evaluation.tables import evaluation_records, evaluation_tables, share
 from recap.policy import Policy
 from recap.statistics import Interval
+from recap.table.frames import frame_of
 
 FEW_UNITS = 50
 """below this, one unit is over 2 % of everything"""
@@ -35,6 +38,11 @@ class Measured:
         if any(undefined.values()):
             summary["undefined_splits"] = {name: count for name, count in undefined.items() if count}
         return summary | ({"modes": self.modes} if self.modes else {})
+
+    def __repr__(self) -> str:
+        summary = self.to_json()
+        told = (f"{name} {share(summary[name])} %" for name in ("coverage", "acc", "hfpr", "hall_auc"))
+        return f"Measured({', '.join(told)}; n = {self.n})"
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,27 @@ class Evaluation:
     """RECAP as each split calibrated it, inside the graph; skipped splits have none"""
     skipped: dict[int, str] = field(default_factory=dict[int, str])
     """split → why it could not be used; its figures are NaN"""
+    repair: RepairFigures | None = None
+    """accuracy at full coverage with corrections, where they were asked for"""
+    undecided: UndecidedFigures | None = None
+    """answers that cannot be told, where that was asked for"""
+
+    def __repr__(self) -> str:
+        deployed = {name: self.risks[name] for name in ("confidence", "recap") if name in self.risks}
+        told = "; ".join(f"{name}: {repr(each)[len('Measured(') : -1]}" for name, each in deployed.items())
+        return (
+            f"Evaluation({self.n} statements in {self.units} units, {self.splits} splits, {len(self.risks)} risks"
+            f"{'; ' if told else ''}{told})"
+        )
+
+    def _repr_html_(self) -> str:
+        tables = "".join(each.to_html() for each in evaluation_tables(self))
+        head = f"{self.n:,} statements in {self.units:,} units; means ± sd over {self.splits - len(self.skipped)} "
+        return f"<p>{head}held-out splits at {self.coverage:.0%} coverage, in percent.</p>{tables}"
+
+    def to_frame(self, kind: str = "polars") -> Any:
+        """A row for each pool and risk, with means and standard deviations over the splits, as fractions."""
+        return frame_of(evaluation_records(self), kind)
 
     @property
     def notes(self) -> list[str]:
@@ -96,6 +125,9 @@ class Evaluation:
             document["notes"] = self.notes
         if self.right:
             document["right"] = {name: vars(each) for name, each in self.right.items()}
+        for name, extension in (("repair", self.repair), ("undecided", self.undecided)):
+            if extension is not None:
+                document[name] = extension.to_json()
         document["withheld"] = self.withheld
         document["pooled"] = {name: _finite(values) for name, values in self.pooled.items()}
         document["gains"] = {

@@ -94,6 +94,8 @@ class Identity:
     spellings: bool = False
     by_content: bool = False
     """`revision` names the files' content: what they are called and where they lie then changes nothing"""
+    samples: int = 0
+    """answers that were drawn for every margin; 0 where log-probabilities gave it"""
 
     @property
     def digest(self) -> str:
@@ -101,15 +103,28 @@ class Identity:
         fields = asdict(self)
         if self.by_content:
             del fields["name"]
+        if not self.samples:  # as it was before there were sampled margins: stores are found again
+            del fields["samples"]
         return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
     def __str__(self) -> str:
         summed = ", spellings" if self.spellings else ""
+        summed += f", {self.samples} samples" if self.samples else ""
         return f"{self.name}@{self.revision[:12]} ({self.dtype}, {self.attention}{summed})"
 
 
+NOISE_FACTOR = 4.0
+"""the band is so many times the largest difference in a handful of trial questions: thousands will follow"""
+
+
+def noise_of(model: object) -> float:
+    """How far margins of a model may differ by rounding: between batches, precisions and engines; 0 where unknown."""
+    return float(getattr(model, "noise", 0.0))
+
+
 NAMED = re.compile(
-    r"(?P<name>.+)@(?P<revision>[0-9a-f]{12}) \((?P<dtype>\w+), .+?(?P<summed>, spellings)?\)", re.DOTALL
+    r"(?P<name>.+)@(?P<revision>[0-9a-f]{12}) \((?P<dtype>\w+), .+?(?P<summed>(?:, spellings)?(?:, \d+ samples)?)\)",
+    re.DOTALL,
 )
 """how `str(identity)` names a checkpoint in tables and policies"""
 
@@ -117,7 +132,8 @@ NAMED = re.compile(
 def same_model(one: str, other: str) -> Literal["same", "precision", "another"]:
     """What two names of models, as tables and policies carry them, say: checkpoints are compared by their content.
 
-    Margins that sum over spellings are of another scale: what was calibrated on them fits no others.
+    Margins that sum over spellings are of another scale, and sampled ones have errors of their own: what was calibrated
+    on them fits no others.
     """
     a, b = NAMED.fullmatch(one), NAMED.fullmatch(other)
     if one == other:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from recap.errors import RecapError
 from recap.models.contract import LikelihoodModel
 from recap.models.domain import Domain, load_domain
 from recap.models.remote.address import is_remote
+from recap.plugins import installed, load_plugin, told_by
 from recap.schemes import scheme_of
 
 LOCAL = "revision dtype device attention plain compiled tokens called pad"
 REMOTE = "server concurrency timeout patience template"
 
 
-def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **options: Any) -> LikelihoodModel:
+def load_model(
+    name: str, *, samples: int | None = None, say: Callable[[str], None] = lambda _: None, **options: Any
+) -> LikelihoodModel:
     """A model, ready to be asked. `options` are those of `LocalModel.load` or `RemoteModel.load`; None is not given.
+
+    `samples`: margins by counting so many sampled answers to each question, for models without log-probabilities and
+    models that think before they answer.
 
     A checkpoint that comes with the package is small: it runs in fp32 wherever it runs.
     """
@@ -27,8 +33,16 @@ def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **opti
         for option, value in options.items()
         if value is not None and (value is not False or option == "compiled")
     }
+    kind = name.partition(":")[0]
+    if kind in installed("models") and not Path(name).exists():
+        return _packaged(kind, name, given)
     if is_remote(name):
         _refuse(name, given, LOCAL, "a model on this machine, and this is a server")
+        if samples is not None:
+            from recap.models.remote.sampled import SampledRemoteModel
+
+            _refuse(name, given, "server template answers", "log-probabilities, and --samples counts whole answers")
+            return SampledRemoteModel.load(name, samples, say=say, **given)
         from recap.models.remote.model import RemoteModel
 
         return RemoteModel.load(name, say=say, **given)
@@ -41,7 +55,28 @@ def load_model(name: str, *, say: Callable[[str], None] = lambda _: None, **opti
         _check_folder(name)
     else:
         given = {"dtype": "float32", "called": name, **given}
-    return LocalModel.load(name if scheme is None else str(scheme.checkpoint_folder(name)), say=say, **given)
+    folder = name if scheme is None else str(scheme.checkpoint_folder(name))
+    if samples is None:
+        return LocalModel.load(folder, say=say, **given)
+    from recap.models.sampled import SampledLocalModel
+
+    return SampledLocalModel(LocalModel.load(folder, **given), samples, say=say)
+
+
+def _packaged(kind: str, name: str, given: dict[str, Any]) -> LikelihoodModel:
+    """A model that another package brings: its entry point is a function of the name and the options given."""
+    load = load_plugin("models", kind)
+    if not callable(load):
+        raise RecapError(f"{told_by('models', kind)} is no function that loads a model")
+    try:
+        model = load(name, **given)
+    except RecapError:
+        raise
+    except Exception as error:
+        raise RecapError(f"{name}: cannot load the model: {type(error).__name__}: {error}") from error
+    if not (hasattr(model, "identity") and callable(getattr(model, "margins", None))):
+        raise RecapError(f"{told_by('models', kind)} gave no model, but a {type(model).__name__}")
+    return cast(LikelihoodModel, model)
 
 
 def default_policy(model: str, graph: str | Path | None) -> Path | None:

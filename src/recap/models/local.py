@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -23,14 +25,16 @@ from recap.models.checkpoint import (
     load_weights,
     quiet_loading,
 )
-from recap.models.contract import ANSWERS, Identity, Request, UnansweredError, sums_spellings
+from recap.models.contract import ANSWERS, NOISE_FACTOR, Identity, Request, UnansweredError, sums_spellings
 from recap.models.fp8 import FP8, use_fp8
 from recap.models.layers import compile_layers, is_compiled, repeated_layers
 from recap.models.layout import TreeBatch
+from recap.models.noise import LEAST_NOISE, measured_noise
 from recap.models.pixels import MOST_PIXELS
 from recap.models.processor import load_processor
 from recap.models.prompt import Prompter
-from recap.models.scoring import Scorer
+from recap.models.scoring import Likelihood, Scorer
+from recap.schemes import register_parts
 
 DTYPES = ("float32", "float16", "bfloat16", FP8)
 TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
@@ -114,6 +118,7 @@ class LocalModel:
         sums_spellings(answers)
         shown = called or display_name(name)
         found = find_checkpoint(name, shown, revision)
+        register_parts(Path(found))
         try:
             with quiet_loading():
                 processor = load_processor(found, revision)
@@ -128,7 +133,7 @@ class LocalModel:
             raise RecapError(f"{shown}: cannot load the model: {why[:240]}") from None
         if compiled:
             compile_layers(model, 2)
-        folder = checkpoint_folder(name, revision)
+        folder = checkpoint_folder(name, revision)  # a hub name has its files here only now
         return cls(
             model,
             processor,
@@ -159,6 +164,15 @@ class LocalModel:
             spellings=self.prompter.spelled is not None,
             by_content=bool(self._revision),
         )
+
+    @cached_property
+    def noise(self) -> float:
+        """How far margins may differ by rounding: trial questions alone and together, as trees and plainly.
+
+        In half precision a small model is also held against itself in fp32. Measured when it is first needed.
+        """
+        with self._turn:
+            return NOISE_FACTOR * max(LEAST_NOISE, measured_noise(self.scorer, self.way))
 
     @property
     def forwards(self) -> int:
@@ -247,6 +261,25 @@ class LocalModel:
         half = len(questions) // 2
         parts = self._margins([Request(image, questions[:half])]) + self._margins([Request(image, questions[half:])])
         return [parts[0] + parts[1]]
+
+    def likelihoods(self, request: Request, continuations: Sequence[Sequence[str]]) -> list[list[Likelihood]]:
+        """log p of each question's continuations, as evaluation harnesses ask for, and whether each is the greedy one.
+
+        For a question's two answers the difference is its margin. All from one forward where every continuation is
+        one token, and one forward for each elsewhere.
+        """
+        shown = request.image is not None
+        ids = [
+            [self.prompter.continuation(self.prompter.prompt(question, shown), text) for text in some]
+            for question, some in zip(request.questions, continuations, strict=True)
+        ]
+        single = all(len(answer) == 1 for some in ids for answer in some)
+        with self._turn:
+            if self.way == "tree" and self.scorer.single and single:
+                self._forwards += 1
+                return self.scorer.tree_likelihoods(self.prompter.together([request]), ids)
+            self._forwards += sum(map(len, ids))
+            return self.scorer.plain_likelihoods(request, ids)
 
     def _self_check(self, say: Callable[[str], None]) -> str:
         """Tree against plain forwards on a real request, never by a list of names. What fails is scored plainly."""

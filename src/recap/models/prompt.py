@@ -164,17 +164,18 @@ class Prompter:
             self._sample = self.prompt(SAMPLE, False)
         return self._sample
 
+    def continuation(self, prompt: str, answer: str) -> tuple[int, ...]:
+        """Token ids of a continuation, as they come out behind a prompt."""
+        base, joined = self.tokens_of([prompt, prompt + answer])
+        if joined[: len(base)] != base or len(joined) == len(base):
+            # The tokenizer merges across the border (or trims): take the continuation by itself.
+            return tuple(self.tokenizer(answer, add_special_tokens=False)["input_ids"])
+        return tuple(joined[len(base) :])
+
     def _resolve(self, answers: tuple[str, str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Token ids of both continuations, as they come out behind a real prompt."""
         prompt = self._sample_prompt()
-        base = self.tokens(prompt)
-        found: list[tuple[int, ...]] = []
-        for answer in answers:
-            joined = self.tokens(prompt + answer)
-            if joined[: len(base)] != base or len(joined) == len(base):
-                # The tokenizer merges across the border (or trims): take the continuation by itself.
-                joined = base + list(self.tokenizer(answer, add_special_tokens=False)["input_ids"])
-            found.append(tuple(joined[len(base) :]))
+        found = [self.continuation(prompt, answer) for answer in answers]
         yes, no = found
         if not yes or not no or yes == no:
             raise RecapError(f"{self.name}: the tokenizer cannot tell {answers[0]!r} from {answers[1]!r}")

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from recap.models.packed import PackedAttention
 
 
+Likelihood = tuple[float, bool]
+"""log p of a continuation, and whether greedy decoding would give it"""
+
+
 class Scorer:
     """A frozen model with its prompter. Everything runs without gradients and without a cache."""
 
@@ -78,13 +82,39 @@ class Scorer:
         """Each question by itself, as the processor prepares it, through the whole model: what the tree must equal."""
         found: list[float] = []
         for question in request.questions:
-            inputs = self._plain_inputs(question, request)
+            inputs = self.prompt_inputs(question, request)
             if self.prompter.spelled is not None:
                 last = self.model(**inputs, use_cache=False).logits[0, -1:].float()
                 found += self._contrast(last[:, [*self.yes_ids, *self.no_ids]]).tolist()
                 continue
             scores = [self._continuation(inputs, answer) for answer in self.prompter.answers]
             found.append(scores[0] - scores[1])
+        return found
+
+    @torch.inference_mode()
+    def tree_likelihoods(
+        self, batch: TreeBatch | Prompted, answers: Sequence[Sequence[Sequence[int]]]
+    ) -> list[list[Likelihood]]:
+        """log p of single-token continuations of every question of one request, from one forward of its tree."""
+        batch = self.ready(batch) if isinstance(batch, Prompted) else batch
+        hidden = self._forward_trees(batch, batch.read)[batch.read]
+        logs = torch.log_softmax(self.head(hidden.to(self.head.weight.dtype)).float(), dim=-1)
+        best = logs.argmax(dim=-1).tolist()
+        return [[(float(logs[i, token]), best[i] == token) for (token,) in some] for i, some in enumerate(answers)]
+
+    @torch.inference_mode()
+    def plain_likelihoods(self, request: Request, answers: Sequence[Sequence[Sequence[int]]]) -> list[list[Likelihood]]:
+        """log p of continuations of every question, each by itself through the whole model."""
+        found: list[list[Likelihood]] = []
+        for question, some in zip(request.questions, answers, strict=True):
+            inputs = self.prompt_inputs(question, request)
+            scored: list[Likelihood] = []
+            for answer in some:
+                logs = self._continuation_logs(inputs, answer)
+                best = logs.argmax(dim=-1).tolist()
+                total = float(sum(logs[i, token] for i, token in enumerate(answer)))
+                scored.append((total, best == list(answer)))
+            found.append(scored)
         return found
 
     def _contrast(self, logits: torch.Tensor) -> torch.Tensor:
@@ -103,7 +133,7 @@ class Scorer:
         batch, length = self.ready(prompted), len(prompted.sequences[0][0])
         path = path_to(batch.trees[0], batch.trees[0].ends[0])[:length]
         found = self._forward_trees(batch, None)[path].float()
-        plain = self.body(**self._plain_inputs(request.questions[0], request), use_cache=False)
+        plain = self.body(**self.prompt_inputs(request.questions[0], request), use_cache=False)
         wanted = plain.last_hidden_state[0, :length].float()
         prompts = [self.prompter.prompt(question, True) for question in request.questions]
         inputs = self._placed(self.prompter.encode(prompts, [self._shown(request)] * len(prompts)))
@@ -133,8 +163,11 @@ class Scorer:
         assert request.image is not None
         return self.prompter.pictures.shown(request.image)
 
-    def _plain_inputs(self, question: str, request: Request) -> dict[str, Any]:
+    def prompt_inputs(self, question: str, request: Request, *, closed: bool = True) -> dict[str, Any]:
+        """The inputs up to where the answer begins; not `closed`, a thought that the template opens stays open."""
         prompt = self.prompter.prompt(question, request.image is not None)
+        if not closed:
+            prompt = prompt.removesuffix(self.prompter.closing)
         if request.image is None:
             ids = torch.tensor([self.prompter.tokens(prompt)])
             return {"input_ids": ids.to(self.device), "attention_mask": torch.ones_like(ids).to(self.device)}
@@ -142,16 +175,25 @@ class Scorer:
 
     def _continuation(self, inputs: dict[str, Any], answer: Sequence[int]) -> float:
         """Σ log p of a continuation's tokens, each after all before it."""
-        extra = torch.tensor([answer[:-1]], dtype=torch.long, device=self.device)
+        logs = self._continuation_logs(inputs, answer)
+        return float(sum(logs[i, token] for i, token in enumerate(answer)))
+
+    def _continuation_logs(self, inputs: dict[str, Any], answer: Sequence[int]) -> torch.Tensor:
+        """log p over the vocabulary where each of a continuation's tokens comes, (tokens, vocabulary)."""
+        wide = self.extended(inputs, answer[:-1])
+        logits = self.model(**wide, use_cache=False).logits[0, -len(answer) :].float()
+        return torch.log_softmax(logits, dim=-1)
+
+    def extended(self, inputs: dict[str, Any], tokens: Sequence[int]) -> dict[str, Any]:
+        """The inputs with these tokens of an answer behind them."""
+        extra = torch.tensor([tokens], dtype=torch.long, device=self.device)
         wide = dict(inputs)
         wide["input_ids"] = torch.cat([inputs["input_ids"], extra], dim=1)
         for name in ("attention_mask", "token_type_ids", "mm_token_type_ids"):
             if name in inputs:
                 fill = 1 if name == "attention_mask" else 0
                 wide[name] = torch.cat([inputs[name], torch.full_like(extra, fill)], dim=1)
-        logits = self.model(**wide, use_cache=False).logits[0, -len(answer) :].float()
-        logs = torch.log_softmax(logits, dim=-1)
-        return float(sum(logs[i, token] for i, token in enumerate(answer)))
+        return wide
 
     def _with_answers(self, prompts: Sequence[Sequence[int]]) -> list[list[int]]:
         """The sequences to merge: prompts, each followed by all but the last token of either answer."""

@@ -86,13 +86,15 @@ class Collector:
         if not settings:
             raise RecapError("; ".join(dict.fromkeys(lacking.values())) or f"nothing of suite {suite.name} is needed")
         titles = {checkpoint.key: checkpoint.title for checkpoint in suite.checkpoints} | dict(suite.titles)
-        roles = suite.headline, PRIMARY, CONTROLLED, EXTERNAL, suite.scale, suite.newer
+        roles = suite.headline, suite.primary, suite.controlled, suite.external, suite.scale, suite.newer
         return Study(suite.name, tuple(settings), *roles, titles=titles, lacking=lacking)
 
     def _benchmarks(self) -> tuple[dict[str, tuple[Item, ...]], dict[tuple[str, str], str]]:
         items: dict[str, tuple[Item, ...]] = {}
         lacking: dict[tuple[str, str], str] = {}
         for data in benchmarks_for(self.needs):
+            if data not in self.suite.titles:
+                continue  # no part of this suite
             try:
                 complete = self.suite.items(data, self.root)
                 check_pictures(complete)
@@ -138,7 +140,7 @@ class Collector:
         if not rows:
             raise LackingError(next(iter(main.ran.failed.values()), "none of its statements could be probed"))
         in_order = tuple(rows[item.id] for item in items if item.id in rows)
-        primary = data in PRIMARY
+        primary = data in self.suite.primary
         wrappers = ways("wrappers") if primary and checkpoint.wrapped and "wrapped" in self.needs else ()
         some = some_units(inside, QUICK_WORDINGS) if self.quick else inside
         small = REPROBED if primary and checkpoint.key in self.suite.headline and "reprobed" in self.needs else ()

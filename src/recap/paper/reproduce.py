@@ -72,8 +72,8 @@ def reproduce(
 ) -> Reproduction:
     """Probe a suite, run its experiments (`only` some, by name or label) and write the report below `out`.
 
-    Margins are kept in `store` (`out`/margins.db). `data` holds the benchmarks of suite paper; `models` loads a model
-    from elsewhere, by its key; `loading` are options of `load_model`.
+    Margins are kept in `store` (`out`/margins.db). `data` holds the benchmarks of suites paper and photo; `models`
+    loads a model from elsewhere, by its key; `loading` are options of `load_model`.
     """
     experiments, chosen_suite = chosen(only), suite_named(suite)
     folder, root = Path(out), None if data is None else Path(data)
@@ -81,9 +81,10 @@ def reproduce(
     for key in names:
         one_of(key, [checkpoint.key for checkpoint in chosen_suite.checkpoints], f"a model of suite {suite}")
     if chosen_suite.prefix == "" and root is None:
+        first, *rest = chosen_suite.titles
+        wanted = f"{', '.join([first, *rest[:-1]])} and {rest[-1]} fill it" if rest else f"{first} fills it"
         raise RecapError(
-            f"suite {suite} reads the benchmarks from a folder of yours: give --data DIR "
-            "(recap data fetch vsr, whatsup and gsr fill it)"
+            f"suite {suite} reads the benchmarks from a folder of yours: give --data DIR (recap data fetch {wanted})"
         )
     require_local()  # before anything is made
     make_folder(folder)

@@ -1,4 +1,4 @@
-"""The two suites: the embedded world, for here and now, and the paper's own models and benchmarks."""
+"""The suites: the embedded world, for here and now; the paper's own models and benchmarks; photographs in small."""
 
 from __future__ import annotations
 
@@ -50,6 +50,12 @@ class Suite:
     titles: Mapping[str, str] = field(default_factory=dict[str, str])
     quick: Mapping[str, float] = field(default_factory=dict[str, float])
     """a quick run takes one unit in so many of each benchmark"""
+    primary: tuple[str, ...] = PRIMARY
+    """the benchmarks of the main tables"""
+    controlled: str | None = CONTROLLED
+    """the benchmark with choice groups"""
+    external: str | None = EXTERNAL
+    """the benchmark that is transferred to"""
 
     def items(self, data: str, root: Path | None) -> tuple[Item, ...]:
         """The labelled statements of a benchmark; those of GSR-Bench without the pictures it shares with the others."""
@@ -96,10 +102,25 @@ PAPER = Suite(
     titles={"vsr": "VSR", "whatsup": "What'sUp", "gsr": "GSR-Bench"},
     quick={"vsr": 4, "whatsup": 10, "gsr": 8},
 )
-SUITES = {suite.name: suite for suite in (WORLD, PAPER)}
+PHOTO = Suite(
+    "photo",
+    "photographs: the small models for them on VSR, people's statements about photographs of your own copy",
+    (
+        Checkpoint("photo:coco", "photo:coco", "photo:coco", {"vsr": "all"}, wrapped=True),
+        Checkpoint("photo:coco-biased", "photo:coco-biased", "photo:coco-biased", {"vsr": "all"}),
+    ),
+    prefix="",
+    headline=("photo:coco", "photo:coco-biased"),
+    titles={"vsr": "VSR"},
+    quick={"vsr": 4},
+    primary=("vsr",),
+    controlled=None,
+    external=None,
+)
+SUITES = {suite.name: suite for suite in (WORLD, PAPER, PHOTO)}
 
 
 def suite_named(name: str) -> Suite:
-    """One of the two."""
+    """A suite by its name."""
     one_of(name, SUITES, "a suite")
     return SUITES[name]

@@ -1,16 +1,8 @@
 """Policy: calibration CDFs, the threshold, the gate, the fallback, the staged variant, the policy file, drift."""
 
+from recap.policy.calibration import calibrate_table, certify_table, labelled_rows, rank_on
 from recap.policy.certify import certify
-from recap.policy.decide import (
-    Decision,
-    Standing,
-    calibrate_table,
-    certify_table,
-    check_policy,
-    decide,
-    labelled_rows,
-    rank_on,
-)
+from recap.policy.decide import Decision, Standing, check_policy, decide
 from recap.policy.file import load_policy, policy_json, save_policy
 from recap.policy.gate import Gate, confidence_gate
 from recap.policy.guarantee import EVENTS, NOTHING_PROMISED, Event, Guarantee, GuaranteedPart

@@ -44,16 +44,23 @@ def certify(
     model: str | None = None,
     mode: str | None = None,
     level: float = 0.95,
+    tuning: Bools | None = None,
+    barred: Bools | None = None,
 ) -> Policy:
-    """A policy that keeps the risk, from labelled rows; where none can, an error names the smallest provable risk."""
+    """A policy that keeps the risk, from labelled rows; where none can, an error names the smallest provable risk.
+
+    `barred` rows are never accepted, whatever their risk; which ones may rest on the `tuning` rows alone.
+    """
     _check(scores, risk_limit, confidence, of, per, mode)
-    tuning = tuning_rows(scores, mode)
+    tuning = tuning_rows(scores, mode) if tuning is None else tuning
     groups = _groups(scores, tuning, per)
     delta = (1 - confidence) / len(groups)
     policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph=graph, model=model, mode=mode, level=level)
     if per is None:
         policy = with_worthy_fallback(policy, scores, tuning, of, risk_limit, delta)
-    rows = Rows(policy.apply(scores).risk, _bad(scores, of), scores.units)
+    risk = policy.apply(scores).risk
+    left = np.ones(len(scores), dtype=bool) if barred is None else ~barred
+    rows = Rows(np.where(left, risk, np.nan), _bad(scores, of), scores.units)
     parts = tuple(
         certify_part(rows.where(mine & tuning), rows.where(mine & ~tuning), risk_limit, delta, name)
         for name, mine in groups.items()
@@ -70,7 +77,7 @@ def certify(
         raise RecapError(_refusal(guarantee, scores.n_units))
     policy = with_reference(policy, scores)
     promised = replace(policy, threshold=max(shown), counts=Counts.of(scores), guarantee=guarantee)
-    accepted = promised.apply(scores).accepted[~tuning]
+    accepted = (promised.apply(scores).accepted & left)[~tuning]
     return replace(promised, coverage=float(max(accepted.mean(), 1 / len(accepted))))
 
 
@@ -150,9 +157,12 @@ class Rows:
 
 
 def certify_part(
-    tuning: Rows, tested: Rows, risk_limit: float, delta: float, family: str | None = None
+    tuning: Rows, tested: Rows, risk_limit: float, delta: float, family: str | None = None, most: float = np.inf
 ) -> GuaranteedPart:
-    """The largest threshold that the tested units show to keep the risk, beginning where the tuning units suggest."""
+    """The largest threshold that the tested units show to keep the risk, beginning where the tuning units suggest.
+
+    None beyond `most` is looked at.
+    """
     cap, units = tuning.cap(), len(np.unique(tested.scored().units))
     nothing = GuaranteedPart(
         family=family,
@@ -167,6 +177,7 @@ def certify_part(
     if not len(tuning.scored().risk) or not units:
         return nothing
     thresholds = tuning.thresholds()
+    thresholds = thresholds[thresholds <= most]
     before, sums = tuning.sums(thresholds, cap), tested.sums(thresholds, cap)
     bounds = predicted_bounds(before, units, delta)
     start = len(bounds) - 1 - int(np.argmin(bounds[::-1]))
@@ -181,8 +192,10 @@ def certify_part(
     return replace(nothing, threshold=threshold, coverage=float(accepted.mean()), events=events)
 
 
-def tuning_rows(scores: Scores, mode: str | None = None) -> Bools:
+def tuning_rows(scores: Scores, mode: str | None = None, *, fits: bool = False) -> Bools:
     """The rows of the units that tune: a random share, and more until two of them lie inside the graph.
+
+    The share is larger where something is fitted: the mode, or (`fits`) something beside it.
 
     When to stop is decided by the units drawn so far, so that those left are as independent as before.
     """
@@ -192,7 +205,7 @@ def tuning_rows(scores: Scores, mode: str | None = None) -> Bools:
     enough = np.cumsum(inside[order]) >= 2
     count = max(
         2,
-        round((FITTING if mode in FITTED else TUNING) * scores.n_units),
+        round((FITTING if fits or mode in FITTED else TUNING) * scores.n_units),
         int(np.argmax(enough)) + 1 if enough.any() else scores.n_units,
     )
     return np.isin(scores.units, order[:count])

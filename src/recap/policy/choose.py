@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from recap.arrays import Floats
@@ -14,7 +16,7 @@ from recap.risks import FITTED, offered
 from recap.statistics import EmpiricalCDF, interval, resample_metrics, widened
 from recap.table import MarginTable
 
-AUDITABLE = ("conf-anslogit", "probe-logit")
+AUDITABLE: tuple[Literal["conf-anslogit", "probe-logit"], ...] = ("conf-anslogit", "probe-logit")
 """fitted risks that need no other probes than an audit makes"""
 DRAWS, SEED = 400, 13
 

@@ -1,43 +1,22 @@
-"""A policy on margin tables: calibrated on labelled rows, ranked anew on others, a decision for each row."""
+"""A policy on margin tables: whether it may speak for them, and a decision for each row."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from recap.claims import Graph
-from recap.errors import RecapError, RecapWarning, one_of
+from recap.errors import RecapError, RecapWarning
 from recap.models.contract import same_model
-from recap.policy.certify import certify, tuning_rows
-from recap.policy.choose import utility_gate
-from recap.policy.existence import calibrate_existence, existence_rows
-from recap.policy.guarantee import Event
-from recap.policy.modes import check_mode, cross_fitted, fitted_on, fitted_on_tuning
-from recap.policy.policy import (
-    CONFIDENCE,
-    FIRST_STAGE,
-    MODES,
-    Policy,
-    Ranked,
-    calibrate,
-    needs_relation,
-    stages,
-    with_reference,
-)
-from recap.policy.presupposition import calibrate_presupposition
-from recap.policy.reason import Evidence, Witness, confidence_reason, sentence
-from recap.policy.scores import Scores
+from recap.policy.policy import CONFIDENCE, MODES, Policy
+from recap.policy.reason import Evidence, Witness, confidence_reason, correction_sentence, sentence
+from recap.policy.undecided import REGIMES, Undecided
 from recap.risks import risk_named
-from recap.statistics import coverage_threshold
 from recap.table import MarginTable
-
-GATES = ("paper", "utility")
-UTILITY_COVERAGE = 0.8
-"""at which modes are compared where a guarantee, and no coverage, is asked for"""
 
 
 @dataclass(frozen=True)
@@ -66,105 +45,29 @@ class Decision:
     foreign: bool
     """confidence alone could speak, and it speaks for the other answer than this one"""
     promise: str | None = None
-    """what the policy guarantees of the answers that it accepts like this one; None where nothing"""
+    """what the policy guarantees of the answers that it accepts, or corrects, like this one; None where nothing"""
+    correction: str | None = None
+    """the opposite answer, where the policy offers it instead"""
+    undecided: bool = False
+    """whether it cannot be told: neither the claim nor its contradiction has support that counts"""
+
+    @property
+    def word(self) -> str:
+        """accepted, rejected, corrected or cannot-be-told."""
+        return verdict_word(self.accepted, self.correction, self.undecided)
 
     def to_json(self) -> dict[str, Any]:
         """As `recap decide` prints it."""
-        document = {name: value for name, value in vars(self).items() if name not in ("standing", "foreign")}
-        return document | {"witness": self.witness and vars(self.witness)}
+        left_out = ("standing", "foreign", "undecided")
+        document = {name: value for name, value in vars(self).items() if name not in left_out}
+        return document | {"verdict": self.word, "witness": self.witness and vars(self.witness)}
 
 
-def calibrate_table(
-    table: MarginTable,
-    coverage: float = 0.8,
-    *,
-    mode: str | None = None,
-    level: float = 0.95,
-    first_stage: float = FIRST_STAGE,
-    gate: str = "paper",
-    presuppositions: MarginTable | None = None,
-) -> Policy:
-    """A policy from the labelled rows of a table; unlabelled rows are left out.
-
-    Rows that state that something exists, here or in a table of `presuppositions`, calibrate what texts suppose, and
-    nothing else.
-    """
-    check_mode(mode)
-    rows = labelled_rows(table)
-    scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
-    utility = None
-    if _by_utility(gate, mode):
-        utility = utility_gate(scores, rows, coverage)
-        mode = utility.chosen.mode
-    graph, model = table.graph.hash, table.model
-    fitted = None
-    if mode is not None and mode not in MODES:
-        fitted, scores = fitted_on(rows, mode, rows.labelled), cross_fitted(scores, rows, mode)
-    policy = calibrate(scores, coverage, graph=graph, model=model, mode=mode, level=level, first_stage=first_stage)
-    known = table if presuppositions is None else presuppositions
-    return with_presuppositions(replace(policy, fitted=fitted, utility=utility), known)
-
-
-def certify_table(
-    table: MarginTable,
-    risk_at_most: float,
-    confidence: float = 0.9,
-    *,
-    of: Event = "error",
-    per: str | None = None,
-    mode: str | None = None,
-    level: float = 0.95,
-    gate: str = "paper",
-    presuppositions: MarginTable | None = None,
-) -> Policy:
-    """A policy that keeps the risk, from the labelled rows of a table; existence is calibrated as without a promise."""
-    check_mode(mode)
-    rows = labelled_rows(table)
-    scores = Scores.of(rows, -np.inf if needs_relation(mode) else np.inf)
-    fitted = utility = None
-    if _by_utility(gate, mode):
-        # Among as many units as a fitted mode would tune on: whichever is chosen, those that are tested had no say.
-        tuning = tuning_rows(scores)
-        utility = utility_gate(scores.where(tuning), rows.where(tuning), UTILITY_COVERAGE)
-        mode = utility.chosen.mode
-    if mode is not None and mode not in MODES:
-        fitted, scores = fitted_on_tuning(scores, rows, mode, tuning_rows(scores, mode))
-    graph, model = table.graph.hash, table.model
-    policy = certify(scores, risk_at_most, confidence, of=of, per=per, graph=graph, model=model, mode=mode, level=level)
-    known = table if presuppositions is None else presuppositions
-    return with_presuppositions(replace(policy, fitted=fitted, utility=utility), known)
-
-
-def with_presuppositions(policy: Policy, table: MarginTable) -> Policy:
-    """The policy with what a table shows of things that are not there; what it says of answers stays as it is."""
-    check_policy(policy, table.graph, table.model, table.source)
-    known = {"existence": calibrate_existence(table), "presupposition": calibrate_presupposition(table)}
-    return replace(policy, **known)
-
-
-def _by_utility(gate: str, mode: str | None) -> bool:
-    """Whether the utility gate chooses the mode; asked for, a mode leaves neither gate anything to choose."""
-    one_of(gate, GATES, "a gate")
-    if gate == "utility" and mode is not None:
-        raise RecapError("give --mode or --gate utility: the gate chooses the mode")
-    return gate == "utility"
-
-
-def labelled_rows(table: MarginTable) -> MarginTable:
-    """The rows whose truth is known. Both truths must occur, or nothing can be calibrated or measured.
-
-    Rows that state that something exists are left out: they are no answers about relations.
-    """
-    stated = existence_rows(table)
-    labelled = table.where(table.labelled & ~stated)
-    if not len(labelled):
-        only = " about a relation" if (table.labelled & stated).any() else ""
-        raise RecapError(f"{table.source}: no row{only} has a label")
-    inside = labelled.positive[labelled.covered]
-    if len(inside) and (inside.all() or not inside.any()):
-        only = "yes" if inside.all() else "no"
-        raise RecapError(f'{table.source}: every label inside the graph is "{only}"; both labels are needed')
-    return labelled
+def verdict_word(accepted: bool, correction: str | None, undecided: bool) -> str:
+    """One word for what became of an answer."""
+    if correction is not None:
+        return "corrected"
+    return "cannot-be-told" if undecided else "accepted" if accepted else "rejected"
 
 
 def check_policy(
@@ -194,39 +97,6 @@ def check_policy(
             pass
 
 
-def rank_on(policy: Policy, target: MarginTable, *, any_model: bool = False) -> Policy:
-    """The policy with the threshold that accepts its share of the target's rows, without looking at labels there.
-
-    Calibrated thresholds do not carry their coverage over to other pictures (the paper's strict transfer); what ranks
-    the answers does. Rows that the policy cannot score are never accepted, and are left out. What was promised for the
-    calibrated threshold is not promised for this one.
-    """
-    check_policy(policy, target.graph, target.model, target.source, any_model=any_model)
-    policy = replace(policy, guarantee=None)
-    if (stated := existence_rows(target)).any():
-        target = target.where(~stated)
-    scores = policy.scores(target) if policy.staged is None else Scores.of(target)
-    before = policy.apply(scores)
-    scored = ~np.isnan(before.risk)
-    if not scored.any():
-        raise RecapError(
-            f"{target.source}: every relation is outside the graph, and the calibration rows held none such; "
-            "there is nothing to rank"
-        )
-    ranked = Ranked(
-        rows=int(scored.sum()),
-        units=scores.where(scored).n_units,
-        source_threshold=policy.threshold,
-        source_coverage=float(before.accepted[scored].mean()),
-    )
-    if policy.staged is not None:
-        staged, threshold = stages(scores, policy.coverage, policy.staged, policy.threshold, policy.fallback)
-        return replace(policy, threshold=threshold, staged=staged, ranked_on=ranked)
-    held = before.risk[scored]
-    threshold = coverage_threshold(held, policy.coverage)
-    return replace(with_reference(policy, scores), threshold=threshold, ranked_on=ranked)
-
-
 def decide(
     policy: Policy,
     table: MarginTable,
@@ -250,6 +120,7 @@ def decide(
     families, promised = table.families, policy.guarantee
     for i, row in enumerate(table.rows):
         promise = None if promised is None else promised.promise(families[i])
+        corrected, undecided = bool(applied.corrected[i]), bool(applied.undecided[i])
         rejected = reject_foreign and bool(foreign[i])
         accepted = bool(applied.accepted[i]) and not rejected
         risk = None if rejected or np.isnan(applied.risk[i]) else float(applied.risk[i])
@@ -266,6 +137,13 @@ def decide(
             witness, why = confidence_reason(row, accepted, foreign=rejected)
         else:
             witness, why = Evidence.of(row, table.graph).reason(accepted)
+        told = sentence(accepted, why, risk, threshold)
+        other = "no" if row.says_yes else "yes"
+        if corrected and policy.repair is not None:
+            against = float(scores.ranked_for_repair[i])
+            told, promise = correction_sentence(other, why, policy.repair, against), policy.repair.promise
+        elif undecided and policy.undecided is not None:
+            told = _cannot_be_told(Evidence.of(row, table.graph), policy.undecided, int(scores.known_regimes[i]))
         yield Decision(
             id=row.id,
             answer="yes" if row.says_yes else "no",
@@ -274,11 +152,19 @@ def decide(
             threshold=threshold,
             mode=policy.mode if scores.covered[i] else "fallback",
             witness=witness,
-            reason=sentence(accepted, why, risk, threshold),
+            reason=told,
             standing=Standing(policy.standing(risk), policy.standing(threshold)),
             foreign=bool(foreign[i]),
             promise=promise,
+            correction=other if corrected else None,
+            undecided=undecided,
         )
+
+
+def _cannot_be_told(evidence: Evidence, undecided: Undecided, regime: int) -> str:
+    like = undecided.kind(regime, evidence.row.says_yes)
+    seen = f"{like.right} of {like.rows} such answers were right" if like.rows else "no such answer was seen"
+    return f"cannot be told: {evidence.together(regime == REGIMES['both'])}; in calibration {seen}"
 
 
 def _short(digest: str) -> str:

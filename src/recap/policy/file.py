@@ -25,6 +25,8 @@ CONCLUSIONS = {
     "gate": ("eligible", "verdict"),
     "ranked_on": ("verdict",),
     "utility": ("verdict",),
+    "repair": ("before", "after"),
+    "undecided": ("verdict",),
     "presupposition": ("statement",),
 }
 """what a person finds first in a part; it follows from the rest, and is not read again"""
@@ -45,7 +47,7 @@ def policy_json(policy: Policy) -> str:
         part = getattr(policy, name)
         if part is not None:
             document[name] = {each: getattr(part, each) for each in conclusions} | document[name]
-    for name in ("ranked_on", "fitted", "utility", "existence", "presupposition"):
+    for name in ("ranked_on", "fitted", "utility", "existence", "presupposition", "repair", "undecided"):
         if getattr(policy, name) is None:
             del document[name]
     if policy.cdfs.sample is None:
@@ -92,6 +94,8 @@ def _policy(text: str) -> Policy:
         raise RecapError(f"mode: {error}") from None
     if (policy.mode in FITTED) != (policy.fitted is not None):
         raise RecapError("fitted: a policy of a fitted mode has this part, and no other does")
+    if policy.repair is not None and (policy.repair.risk in FITTED) != (policy.repair.fitted is not None):
+        raise RecapError("repair.fitted: a repair by a fitted risk has this part, and no other does")
     if (policy.mode == STAGED) != (policy.staged is not None):
         raise RecapError("staged: a staged policy has this part, and no other does")
     if policy.mode != STAGED and (policy.fallback is None) != (policy.cdfs.branch is None):

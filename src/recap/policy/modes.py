@@ -10,21 +10,38 @@ from recap.arrays import Bools, Floats
 from recap.errors import RecapError, did_you_mean
 from recap.policy.policy import MODES
 from recap.policy.scores import Scores
-from recap.risks import FITTED, RISKS, Margins, compute_risk, require_inputs
+from recap.probes import PROBE_SETS, inputs_of
+from recap.risks import FITTED, Margins, compute_risk, load_risks, require_inputs, risk_named
 from recap.risks.fitted import Fit, apply_fit, available, fit_risk
 from recap.table import MarginTable
 
+BASE = ("direct.image",)
+"""what every audit asks: without it there is no answer"""
 FOLDS = 5
 SEED = 13
 
 
 def check_mode(mode: str | None, *, fitting: bool = True) -> None:
-    """Complain about what is no mode. A risk of some families only could not rank the others."""
-    known = [*MODES, *(name for name, risk in (RISKS | FITTED).items() if risk.families is None and name not in MODES)]
-    if mode is not None and mode not in known:
+    """Complain about what is no mode. A risk of some families only could not rank the others, and one that reads
+    calibration rows would need them again for every answer."""
+    if mode is None or mode in MODES:
+        return
+    risks = load_risks()
+    able = (name for name, risk in risks.items() if risk.families is None and (risk.fitted or not risk.calibrated))
+    known = [*MODES, *(name for name in able if name not in MODES)]
+    if mode in risks and mode not in known:
+        why = "speaks of some families only" if risks[mode].families else "reads the calibration rows for every answer"
+        raise RecapError(f"risk {mode} {why}, and cannot be a mode")
+    if mode not in known:
         raise RecapError(f'"{mode}" is not a mode{did_you_mean(mode, known)} ({", ".join(known)})')
     if fitting and mode in FITTED and not available():
         raise RecapError(f"mode {mode} is fitted with scikit-learn: pip install 'recap-vlm[eval]'")
+
+
+def probes_of(mode: str) -> str:
+    """The smallest probe set that has what a mode needs: `img` for RECAP's own."""
+    needs = () if mode in MODES else risk_named(mode).needs
+    return next(name for name in PROBE_SETS if {*needs, *BASE} <= inputs_of(name))
 
 
 def with_mode(scores: Scores, table: MarginTable, mode: str | None, fitted: Fit | None = None) -> Scores:

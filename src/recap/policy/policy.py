@@ -17,7 +17,9 @@ from recap.policy.existence import Existence
 from recap.policy.gate import Gate, confidence_gate
 from recap.policy.guarantee import NOTHING_PROMISED, Guarantee
 from recap.policy.presupposition import Presupposition
+from recap.policy.repair import Repair
 from recap.policy.scores import RELATION_RISK, Scores
+from recap.policy.undecided import Undecided, with_regimes
 from recap.policy.utility import Utility
 from recap.risks.equations import selector
 from recap.risks.fitted import Fit
@@ -156,11 +158,26 @@ class Policy:
     """whether things are there at all, for claims in texts; None if calibration held no such rows"""
     presupposition: Presupposition | None = None
     """whether the things of a relation are there, for texts; None if calibration held no claims about absent things"""
+    repair: Repair | None = None
+    """which answers are corrected; None where none is"""
+    undecided: Undecided | None = None
+    """which answers cannot be told; None where every answer is accepted or rejected"""
+
+    def __repr__(self) -> str:
+        held = f"threshold {self.threshold:.4g}, {self.coverage:.0%} coverage"
+        of = "" if self.model is None else f" of {self.model}"
+        return f"Policy({self.mode}, {held}, fitted on {self.counts.rows} rows in {self.counts.units} units{of})"
+
+    def _repr_html_(self) -> str:
+        from recap.policy.shown import policy_table  # which needs this module
+
+        return policy_table(self).to_html()
 
     @property
     def promise(self) -> str:
-        """What holds of accepted answers, in words; that nothing is promised, where nothing is."""
-        return NOTHING_PROMISED if self.guarantee is None else self.guarantee.statement
+        """What holds of accepted and corrected answers, in words; that nothing is promised, where nothing is."""
+        accepted = NOTHING_PROMISED if self.guarantee is None else self.guarantee.statement
+        return accepted if self.repair is None else f"{accepted}. {self.repair.statement}"
 
     @property
     def coverage_error(self) -> float:
@@ -183,11 +200,13 @@ class Policy:
 
     def scores(self, table: MarginTable) -> Scores:
         """What this policy needs to know of a table's rows: probes only where they can matter."""
-        from recap.policy.modes import with_mode  # which needs this module
+        from recap.policy.correct import with_repair  # which need this module
+        from recap.policy.modes import with_mode
 
         first = -math.inf if self.staged is None else self.staged.threshold
         found = Scores.of(table, first if needs_relation(self.mode) else math.inf)
-        return with_mode(found, table, self.mode, self.fitted)
+        found = with_repair(with_mode(found, table, self.mode, self.fitted), table, self.repair)
+        return found if self.undecided is None else with_regimes(found, table)
 
     def vetoed(self, scores: Scores) -> Bools:
         """Where confidence decided: the larger of the selector's two percentiles (Eq. 9), or the whole mode."""
@@ -217,7 +236,12 @@ class Policy:
             limits = [known.get(family) for family in scores.named_families]
             threshold = np.array([self.threshold if each is None else each for each in limits], dtype=float)
             risk = np.where([each is None for each in limits], np.nan, risk)
-        return Applied(risk <= threshold, risk, threshold, first_stage)
+        accepted, corrected = risk <= threshold, np.zeros(len(scores), dtype=bool)
+        if self.repair is not None:
+            corrected = self.repair.offers(scores.ranked_for_repair)
+            accepted = accepted & ~self.repair.reserves(scores.ranked_for_repair)
+        undecided = np.zeros_like(corrected) if self.undecided is None else self.undecided.says(scores) & ~corrected
+        return Applied(accepted & ~undecided, risk, threshold, first_stage, corrected, undecided)
 
 
 @dataclass(frozen=True)
@@ -229,6 +253,10 @@ class Applied:
     threshold: Floats
     first_stage: Bools
     """accepted by confidence alone, before any probe (staged policies)"""
+    corrected: Bools
+    """rejected, and the opposite answer offered"""
+    undecided: Bools
+    """neither accepted nor rejected: it cannot be told"""
 
 
 def calibrate(

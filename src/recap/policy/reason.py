@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recap.claims import Graph
+from recap.policy.repair import Repair
 from recap.table import Row
 
 
@@ -54,6 +55,13 @@ class Evidence:
         if self.row.swapped:
             subject, obj = obj, subject
         return f'"{subject} {(relation or "").replace("_", " ")} {obj}"'
+
+    def together(self, affirmed: bool) -> str:
+        """What the picture says of claim and contradiction where it says the same of both."""
+        rival = next(w for _, w in self.against if w.kind == "contradiction")
+        both = f"{self.pair(self.row.claim)} ({self.claim:+.2f}) and its contradiction {self.pair(rival.relation)}"
+        word = "both affirmed, and cannot both hold" if affirmed else "both denied"
+        return f"{both} ({rival.margin:+.2f}) are {word}"
 
     def reason(self, accepted: bool) -> tuple[Witness, str]:
         """The witness that decided about the row's answer, and what it says."""
@@ -129,6 +137,11 @@ def sentence(accepted: bool, why: str, risk: float | None, threshold: float) -> 
         digits += 1
     sign = "≤" if accepted else ">"
     return f"{verdict}: {why}; risk {risk:z.{digits}f} {sign} threshold {threshold:z.{digits}f}"
+
+
+def correction_sentence(other: str, why: str, repair: Repair, risk: float) -> str:
+    """The whole reason of a correction: what is offered, what ranked it, and what the evidence says."""
+    return f'corrected: "{other}" is offered instead; {why}; {repair.risk} {risk:z.3f} ≥ {repair.threshold:z.3f}'
 
 
 def _margin(row: Row, relation: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from recap.errors import RecapError
 from recap.risks import compute_risk
 from recap.table import Bools, Floats, MarginTable
 
-RELATION_RISK = "recap-img"
+RELATION_RISK: Literal["recap-img"] = "recap-img"
 """R_rel is RECAP-Img: the paper's main table, and the only instance that is deployed."""
 
 
@@ -29,6 +30,10 @@ class Scores:
     """relation families; None where nobody asks for them"""
     other: Floats | None = None
     """the risk of a mode that is neither RECAP's own nor confidence"""
+    repair: Floats | None = None
+    """the risk that ranks answers for correction; None where nothing is corrected"""
+    regimes: NDArray[np.int8] | None = None
+    """whether claim and contradiction are affirmed or denied together (see `undecided`); None where nobody asks"""
 
     @classmethod
     def of(cls, table: MarginTable, unprobed: float = -np.inf) -> Scores:
@@ -58,6 +63,20 @@ class Scores:
         if self.families is None:
             raise RecapError("these scores do not say which relation family a row belongs to")
         return self.families.tolist()
+
+    @property
+    def ranked_for_repair(self) -> Floats:
+        """The risk that ranks answers for correction."""
+        if self.repair is None:
+            raise RecapError("these scores lack the risk by which answers are corrected")
+        return self.repair
+
+    @property
+    def known_regimes(self) -> NDArray[np.int8]:
+        """The evidence regime of each row."""
+        if self.regimes is None:
+            raise RecapError("these scores do not say what is affirmed and denied together")
+        return self.regimes
 
     @property
     def n_units(self) -> int:

@@ -1,7 +1,7 @@
 """Probes: the wording of questions, the views of an image, and which probes a claim needs."""
 
 from recap.probes.cost import diagnostic_probes, planned_calls, printed_calls
-from recap.probes.plan import PROBE_SETS, Plan, Probe, Role, merge, merge_by_image, plan_probes
+from recap.probes.plan import PROBE_SETS, Plan, Probe, Role, inputs_of, merge, merge_by_image, plan_probes
 from recap.probes.views import View, degraded, flipped, view_of
 from recap.probes.wording import as_statement, asked_by, existence_question, question, ways
 
@@ -17,6 +17,7 @@ __all__ = [
     "diagnostic_probes",
     "existence_question",
     "flipped",
+    "inputs_of",
     "merge",
     "merge_by_image",
     "plan_probes",

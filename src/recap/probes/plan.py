@@ -63,6 +63,18 @@ PROBE_SETS: dict[str, ProbeSet] = {
 }
 
 
+def inputs_of(probes: str) -> set[str]:
+    """What a probe set measures, by the names that risks declare: `direct.image`, `text.claim`, …"""
+    chosen = PROBE_SETS[probes]
+    pair = (*chosen.pair, *([_F] if chosen.mirrored else []))
+    found = {f"direct.{view.value}" for view in chosen.direct}
+    found |= {f"{view.value}.{kind}" for view in pair for kind in ("claim", "contradictions")}
+    found |= {f"{view.value}.supports" for view in chosen.support}
+    if chosen.reworded:
+        found |= {"direct.paraphrases", *(f"direct.ca_{name}" for name in ways("constrained"))}
+    return found
+
+
 @dataclass(frozen=True)
 class Plan:
     """Every role that a claim's probes play, in a fixed order."""

@@ -80,17 +80,19 @@ def plan_job(
     wrapper: str = "plain",
     locate: Callable[[str], str] = lambda image: image,
     padded: bool = True,
+    plans: Sequence[Plan] | None = None,
 ) -> ProbingJob:
     """Merge the plans of all statements per picture, and cut them into batches of at most `budget` tokens.
 
     Where a batch is `padded` to its longest entry, entries of like sizes go together. `locate` turns an item's
-    picture into a path, or any name that the job's opener understands.
+    picture into a path, or any name that the job's opener understands. `plans` are others than the probe set's own.
     """
     relations = graph or default_graph()
-    plans = tuple(
-        plan_probes(relations.claim(item.statement), probes, graph=graph, asked=item.question, wrapper=wrapper)
-        for item in items
-    )
+    if plans is None:
+        plans = [
+            plan_probes(relations.claim(item.statement), probes, graph=graph, asked=item.question, wrapper=wrapper)
+            for item in items
+        ]
     images = tuple(locate(item.image or "") for item in items)
     merged = merge_by_image(plans, images)
     entries = [
@@ -110,7 +112,7 @@ def plan_job(
             largest[entry.image] = max(each, largest.get(entry.image, 0))
         sized.sort(key=lambda each: (each[0].image is None, largest[each[0].image]))
     tokens = sum(each for _, each in sized)
-    return ProbingJob(tuple(items), plans, images, tuple(_batches(sized, budget, padded)), tokens)
+    return ProbingJob(tuple(items), tuple(plans), images, tuple(_batches(sized, budget, padded)), tokens)
 
 
 def _batches(sized: Sequence[tuple[Entry, int]], whole: int, padded: bool) -> Iterator[tuple[Entry, ...]]:

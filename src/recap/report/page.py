@@ -21,6 +21,8 @@ SUITES = {
     "behaves on them, and are no evidence for the figures of the paper.",
     "paper": "The paper's models and benchmarks. Where the paper prints a number, it stands below ours, followed by "
     "ours minus the paper's.",
+    "photo": "Two small models that were trained on photographs, on people's statements about photographs that they "
+    "never saw. The figures say how the method behaves on them, and are no evidence for the figures of the paper.",
     "table": "Margins of a user's own.",
 }
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from recap.errors import RecapError, did_you_mean
-from recap.risks.fitted import FITTED, available
+from recap.risks.fitted import available
 from recap.risks.margins import Margins
-from recap.risks.registry import RISKS, Risk
+from recap.risks.own import load_risk, load_risks
+from recap.risks.registry import Risk
 from recap.table import Bools, Floats, MarginTable
 
 
 def risk_named(name: str) -> Risk:
     """The registered risk of this name."""
-    known = RISKS | FITTED
-    if name not in known:
+    risk = load_risk(name)
+    if risk is None:
+        known = load_risks()
         raise RecapError(f'"{name}" is not a risk{did_you_mean(name, known)} (known: {", ".join(known)})')
-    return known[name]
+    return risk
 
 
 def compute_risk(table: MarginTable, name: str, calibration: MarginTable | None = None) -> Floats:
@@ -65,7 +67,9 @@ def offered(table: MarginTable, *, fitted: bool = False) -> tuple[list[str], dic
     names: list[str] = []
     withheld: dict[str, str] = {}
     families = np.array(table.families, dtype=object)
-    for name, risk in (RISKS | FITTED if fitted else RISKS).items():
+    for name, risk in load_risks().items():
+        if risk.fitted and not fitted:
+            continue
         inside = _defined(table, risk)
         if risk.fitted and not available():
             withheld[name] = "scikit-learn is not installed"

@@ -11,13 +11,18 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import recap
 from recap.claims import NoRelationError
 from recap.errors import RecapError
+from recap.integrations.telemetry import callers_trace
+from recap.integrations.telemetry import is_installed as is_traced
 from recap.server.batching import Batcher
+from recap.server.guard.guarded import GuardedAnswers
+from recap.server.guard.litellm import add_guardrail
 from recap.server.guard.proxy import Guard
 from recap.server.intake.bodies import Bodies
 from recap.server.intake.budget import BusyError
@@ -27,7 +32,8 @@ from recap.server.logs import RequestLog, event
 from recap.server.metrics import Metrics
 from recap.server.page import add_page, draw_ahead
 from recap.server.readiness import Readiness
-from recap.server.routes import ERRORS, add_audits, add_telling
+from recap.server.review import ReviewQueue, add_review
+from recap.server.routes import ERRORS, NO_POLICY, add_audits, add_telling
 from recap.server.security import SecurityMiddleware
 from recap.server.service import Service
 from recap.server.texts import add_text_audits
@@ -36,10 +42,13 @@ from recap.server.texts import add_text_audits
 def create_app(service: Service) -> FastAPI:
     """The application for one auditor."""
     others = {name: each.policy for name, each in service.auditors.items() if name != service.model}
-    metrics = Metrics(service.auditor.policy, service.auditor.graph, others)
+    metrics = Metrics(service.auditor.policy, service.auditor.graph, others, service.model)
+    model, graph = str(service.auditor.model.identity), service.auditor.graph
+    review = metrics.review = None if service.review is None else ReviewQueue(service.review, graph, model)
     batcher = Batcher(service.auditor, service.limits, metrics.took_turn)
     pictures, bodies = PictureOpener(service.limits), Bodies(service.limits)
-    guard = None if service.upstream is None else Guard(service.upstream, service, batcher, metrics, pictures)
+    answers = GuardedAnswers(service, batcher, metrics, pictures)
+    guard = None if service.upstream is None else Guard(service.upstream, service, metrics, answers)
     readiness = Readiness(service, batcher, pictures.pool, None if guard is None else guard.upstream)
 
     @asynccontextmanager
@@ -66,11 +75,15 @@ def create_app(service: Service) -> FastAPI:
     app.add_middleware(SecurityMiddleware, service=service, bodies=bodies)
     app.add_middleware(TimingMiddleware, metrics=metrics)
     app.add_middleware(RequestLog, requests=service.log_requests)
+    if is_traced():
+        app.add_middleware(TraceMiddleware)
     _errors(app, metrics)
     add_audits(app, service, batcher, metrics, pictures)
     add_text_audits(app, service, batcher, metrics, pictures)
     add_telling(app, service, batcher, metrics, readiness)
-    add_labels(app, service, metrics, ERRORS)
+    add_labels(app, service, metrics, ERRORS, review)
+    add_review(app, service, review, ERRORS | NO_POLICY)
+    add_guardrail(app, service, answers)
     if guard is not None:
         guard.add(app)
     add_page(app, service)
@@ -91,6 +104,20 @@ class TimingMiddleware:
             if scope["type"] == "http":
                 path = getattr(scope.get("route"), "path", "other")
                 self.metrics.seconds.labels(path).observe(time.perf_counter() - start)
+
+
+class TraceMiddleware:
+    """Verdicts belong to the trace that the caller names, where OpenTelemetry is installed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        with callers_trace(Headers(scope=scope)):
+            await self.app(scope, receive, send)
 
 
 def _errors(app: FastAPI, metrics: Metrics) -> None:

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Request
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
@@ -15,6 +15,7 @@ from recap.policy import decide
 from recap.policy.monitor import RiskState
 from recap.server.intake.bodies import read_document
 from recap.server.metrics import Metrics
+from recap.server.review import ReviewQueue
 from recap.server.routes import body_schema
 from recap.server.service import Service
 from recap.table import MarginTable, Row, row_from_fields
@@ -28,16 +29,25 @@ class Label(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    row: dict[str, Any] = Field(description="The `row` of its verdict.")
+    row: dict[str, Any] | None = Field(None, description="The `row` of its verdict; or give the `id`.")
+    id: Annotated[str, Field(max_length=64)] | None = Field(
+        None, description="Of an answer that `GET /v1/review` gave out, in place of `row` and `picture`."
+    )
     label: Literal["yes", "no"] = Field(description="Whether the statement holds.")
-    picture: Annotated[str, Field(min_length=1, max_length=400)] = Field(
-        description="A name of the picture, the same for all its answers: of one picture, one answer counts."
+    picture: Annotated[str, Field(min_length=1, max_length=400)] | None = Field(
+        None, description="A name of the picture, the same for all its answers: of one picture, one answer counts."
     )
-    random: bool = Field(
+    random: StrictBool = Field(
         True,
-        description="Whether the answer was picked at random. Answers picked because they looked doubtful say nothing "
-        "about the risk of the others, and are not counted.",
+        description="Whether the answer was picked at random. Answers picked because they looked doubtful, as those of "
+        "`GET /v1/review` are, say nothing about the risk of the others, and are not counted.",
     )
+
+    @model_validator(mode="after")
+    def _names_one_answer(self) -> Label:
+        if (self.id is None) == (self.row is None or self.picture is None):
+            raise ValueError("give the row of a verdict and a name of its picture, or an id of the review queue")
+        return self
 
 
 class LabelsRequest(BaseModel):
@@ -52,12 +62,28 @@ class LabelsResponse(BaseModel):
     """What was counted, and what the labels say by now."""
 
     counted: int = Field(description="Labels of accepted answers, picked at random, of pictures not counted before.")
+    written: int = Field(description="Rows added to the table of labels, if one is kept; each answer is added once.")
     risk: RiskState
 
 
-def add_labels(app: FastAPI, service: Service, metrics: Metrics, errors: dict[int | str, dict[str, Any]]) -> None:
+def add_labels(
+    app: FastAPI,
+    service: Service,
+    metrics: Metrics,
+    errors: dict[int | str, dict[str, Any]],
+    queue: ReviewQueue | None = None,
+) -> None:
     """`POST /v1/labels`."""
     auditor, turn = service.auditor, Lock()
+
+    def row_of(each: Label) -> Row:
+        if each.id is None:
+            row = row_from_fields(each.row or {}, auditor.graph)
+            return row.model_copy(update={"unit": each.picture})
+        row = None if queue is None else queue.kept(each.id)
+        if row is None:
+            raise RecapError(f'no answer "{each.id}" is kept for review')
+        return row
 
     def count(given: LabelsRequest) -> LabelsResponse:
         watch = metrics.risk
@@ -66,18 +92,21 @@ def add_labels(app: FastAPI, service: Service, metrics: Metrics, errors: dict[in
         rows: list[Row] = []
         for i, each in enumerate(given.labels):
             try:
-                rows.append(row_from_fields(each.row, auditor.graph))
+                rows.append(row_of(each))
             except RecapError as error:
-                raise RecapError(f"labels.{i}.row: {error}") from None
+                raise RecapError(f"labels.{i}.{'row' if each.id is None else 'id'}: {error}") from None
         table = MarginTable(tuple(rows), auditor.graph, source="labels")
         decisions = list(decide(auditor.policy, table, any_model=True, reject_foreign=True))
+        at_random = [each.random and each.id is None for each in given.labels]
+        told = [(row, each.label, random) for row, each, random in zip(rows, given.labels, at_random, strict=True)]
         with turn:  # requests are counted in threads, and a watch has one writer
+            written = 0 if queue is None else queue.take(told)
             counted = sum(
-                watch.observe(each.picture, row.says_yes, each.label == "yes")
-                for each, row, decision in zip(given.labels, rows, decisions, strict=True)
-                if decision.accepted and each.random
+                watch.observe(row.unit, row.says_yes, label == "yes")
+                for (row, label, random), decision in zip(told, decisions, strict=True)
+                if decision.accepted and random
             )
-            return LabelsResponse(counted=counted, risk=watch.state())
+            return LabelsResponse(counted=counted, written=written, risk=watch.state())
 
     @app.post(
         "/v1/labels",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -15,27 +15,41 @@ from recap.policy.drift import Drift, DriftMonitor
 from recap.policy.monitor import RiskMonitor
 from recap.server.intake.bodies import Bodies
 from recap.server.intake.images import PictureOpener
+from recap.table import Row
 from recap.texts import ClaimVerdict
 
 LATENCY = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 GAUGES = {
     "recap_waiting": "Audits waiting for their turn.",
-    "recap_coverage": "Share accepted of recent audits.",
-    "recap_drift_distance": "Distance of recent risks from calibration's.",
-    "recap_drift_moved": "1 if risks have moved from calibration.",
     "recap_risk_breached": "1 if labels say that the risk is larger than promised.",
+}
+DRIFT_GAUGES = {
+    "recap_coverage": "Share accepted of recent audits, by model.",
+    "recap_drift_distance": "Distance of recent risks from calibration's, by model.",
+    "recap_drift_moved": "1 if risks have moved from calibration, by model.",
 }
 
 M = TypeVar("M", Counter, Gauge, Histogram)
 
 
+class Keeps(Protocol):
+    """What keeps answers for people to look at."""
+
+    def keep(self, row: Row) -> None: ...
+
+
 class Metrics:
     """Counters of one service. Nothing here holds a picture, a question or a token."""
 
-    def __init__(self, policy: Policy | None, graph: Graph, others: Mapping[str, Policy | None] | None = None) -> None:
-        """`others` are further models that may answer, by name, with their policies; the gauges tell of the first."""
+    def __init__(
+        self, policy: Policy | None, graph: Graph, others: Mapping[str, Policy | None] | None = None, model: str = ""
+    ) -> None:
+        """The policy of the model of this name. `others` are further models that may answer, with their policies."""
+        self.model = model
         self.registry, self.graph = CollectorRegistry(), graph
+        self.review: Keeps | None = None
+        """what else is told of every answer that has a verdict"""
         self.watch(policy)
         self.monitors |= {name: _monitor(each) for name, each in (others or {}).items()}
         self.audits = self._made(
@@ -49,6 +63,7 @@ class Metrics:
         self.batch = self._made(Histogram, "recap_batch_size", "Audits that shared a turn of the model.", buckets=SIZES)
         self.turn = self._made(Histogram, "recap_turn_seconds", "Time of a turn of the model.", buckets=LATENCY)
         self.gauges = [self._made(Gauge, name, about) for name, about in GAUGES.items()]
+        self.drift_gauges = [self._made(Gauge, name, about, ["model"]) for name, about in DRIFT_GAUGES.items()]
 
     def watch(self, policy: Policy | None) -> None:
         """Compare from now on with this policy's calibration."""
@@ -84,6 +99,8 @@ class Metrics:
         self.audits.labels(word, self.graph.family_of(verdict.row.relation), witness).inc()
 
     def _watched(self, verdict: Verdict) -> None:
+        if self.review is not None and verdict.accepted is not None:
+            self.review.keep(verdict.row)
         monitor = self.monitors.get(verdict.model or "", self.monitor)
         if monitor is not None and verdict.accepted is not None:
             monitor.observe(verdict.risk, verdict.accepted, verdict.row.unit)
@@ -105,11 +122,13 @@ class Metrics:
 
     def exposition(self, waiting: int) -> bytes:
         """Everything in Prometheus' text format."""
-        now = self.drift() or Drift(0, None, 1.0, None, None, False)
         breached = self.risk is not None and self.risk.state().breached
-        values = (waiting, now.coverage, now.distance, now.moved, breached)
-        for gauge, value in zip(self.gauges, values, strict=True):
-            gauge.set(math.nan if value is None else value)
+        for gauge, value in zip(self.gauges, (waiting, breached), strict=True):
+            gauge.set(value)
+        for model in (self.model, *self.monitors):
+            now = self.drift(model) or Drift(0, None, 1.0, None, None, False)
+            for gauge, value in zip(self.drift_gauges, (now.coverage, now.distance, now.moved), strict=True):
+                gauge.labels(model).set(math.nan if value is None else value)
         return generate_latest(self.registry)
 
 

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from recap.audit import AuditCase, Verdict
 from recap.claims import Claim
 from recap.errors import RecapError
+from recap.integrations.telemetry import emit_verdict
 from recap.policy import Policy
 from recap.probes import plan_probes
 from recap.server.batching import Batcher
@@ -77,6 +78,7 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
         if isinstance(result, RecapError):
             return ErrorResponse(error=str(result))
         metrics.audited(result)
+        emit_verdict(result.word, result.risk, result.reason if service.log_questions else None)
         trail = result.to_json()
         # A row without its model and picture: what a server calls them means nothing elsewhere.
         row = {name: value for name, value in trail["row"].items() if name not in ("model", "image", "unit")}
@@ -86,9 +88,7 @@ def add_audits(app: FastAPI, service: Service, batcher: Batcher, metrics: Metric
     def told(*answers: AuditResponse | ErrorResponse) -> None:
         """What the log says of a request: verdicts, and questions if the operator wants them."""
         made = [each for each in answers if isinstance(each, AuditResponse)]
-        words = {None: "uncalibrated", True: "accepted", False: "rejected"}
-        verdicts = ["no-verdict" if each.no_verdict else words[each.accepted] for each in made]
-        said = [(word, each.question, each.answer) for word, each in zip(verdicts, made, strict=True)]
+        said = [(each.verdict, each.question, each.answer) for each in made]
         note_audits(said, len(answers) - len(made), questions=service.log_questions)
 
     def case(given: AuditRequest, picture: InputImage, claim: Claim | None = None) -> AuditCase:
@@ -156,7 +156,8 @@ def add_telling(app: FastAPI, service: Service, batcher: Batcher, metrics: Metri
         frozen, drift, risk = auditors[name].policy, metrics.drift(name), metrics.risk
         if frozen is None or drift is None or risk is None:
             raise HTTPException(404, "nothing is calibrated: audits tell the evidence alone")
-        gate = None if frozen.gate is None else frozen.gate.verdict
+        chose = frozen.utility or frozen.gate
+        gate = None if chose is None else chose.verdict
         told = {"gate": gate, "promise": frozen.promise, "model": name, "calibrated_on": vars(frozen.counts)}
         now = {"quantiles": quantiles(frozen), "drift": drift, "risk": risk.state()}
         return PolicyResponse.model_validate(vars(frozen) | told | now)

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from recap.answers import RejectRule
 from recap.audit import Auditor
 from recap.errors import RecapError, one_of, reason
 from recap.models.remote.address import is_remote, key_in, parse_address
 from recap.server import logs
-from recap.server.guard.answers import RejectRule
 from recap.server.reload import listen_for_hangup, reload_policy
 from recap.server.service import Limits, Service
 from recap.server.tokens import TOKEN, read_tokens, token_in_environment

@@ -12,6 +12,8 @@ from recap.audit import ProbeResult
 from recap.policy import Guarantee, Standing, Witness
 from recap.policy.drift import Drift
 from recap.policy.monitor import RiskState
+from recap.policy.repair import Repair
+from recap.policy.undecided import Undecided
 from recap.server.service import Limits
 
 _LIMITS = Limits()
@@ -68,6 +70,12 @@ class AuditResponse(BaseModel):
 
     question: str
     answer: Literal["yes", "no"]
+    verdict: str = Field(
+        description="accepted, rejected, corrected (the opposite is offered), cannot-be-told, uncalibrated, no-verdict"
+    )
+    correction: Literal["yes", "no"] | None = Field(
+        None, description="The opposite answer, where the policy offers it instead; null where it does not."
+    )
     accepted: bool | None = Field(description="null where nothing is calibrated, and where there is no verdict")
     no_verdict: str | None = Field(
         None,
@@ -81,7 +89,8 @@ class AuditResponse(BaseModel):
     standing: Standing
     notes: list[str] = Field(description="What else should be known: that a part of the picture was shown only, say.")
     promise: str | None = Field(
-        None, description="What the policy guarantees of the answers that it accepts like this one; null where nothing."
+        None,
+        description="What the policy guarantees of answers that it accepts, or corrects, like this one; null: nothing.",
     )
     probes: list[ProbeResult]
     model: str = Field(description="Who answered.")
@@ -111,6 +120,8 @@ class PolicyResponse(BaseModel):
         description="What is guaranteed of accepted answers, in words; that nothing is, where nothing is."
     )
     guarantee: Guarantee | None
+    repair: Repair | None = Field(None, description="Which answers are corrected; null where none is.")
+    undecided: Undecided | None = Field(None, description="Which answers cannot be told; null where all can.")
     model: str | None
     calibrated_on: dict[str, int]
     quantiles: list[float] | None = Field(description="Thresholds for coverages of 1 % to 100 %.")

@@ -98,6 +98,8 @@ class Service:
     """requests per second of each token, or of each address where there are no tokens"""
     policy_file: Path | None = None
     """read again on HUP"""
+    review: Path | None = None
+    """the table that labels go to; with it, recent answers are kept for review"""
     log_requests: bool = False
     log_questions: bool = False
     upstream: str | None = None

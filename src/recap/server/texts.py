@@ -10,7 +10,9 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel, ConfigDict, Field, StrictBool
 from starlette.exceptions import HTTPException
 
+from recap.answers import MOST_CLAIMS
 from recap.audit import AuditCase
+from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
 from recap.server.intake.images import InputImage, PictureOpener
@@ -22,8 +24,6 @@ from recap.server.service import Service, public_name
 from recap.texts import ClaimVerdict, TextReading
 
 LONGEST = 20_000
-MOST_CLAIMS = 64
-"""in one text; more are refused, as more questions in one batch are"""
 
 
 class TextRequest(BaseModel):
@@ -58,8 +58,11 @@ class ClaimResponse(BaseModel):
     end: int
     hedged: bool = Field(description="whether the text says it with reserve")
     question: str
-    verdict: Literal["accepted", "rejected", "unchecked", "uncalibrated", "no-verdict"] = Field(
-        description="unchecked: outside the relation graph, where the policy does not speak; uncalibrated: there is no "
+    verdict: Literal[
+        "accepted", "rejected", "corrected", "cannot-be-told", "unchecked", "uncalibrated", "no-verdict"
+    ] = Field(
+        description="corrected: the opposite is offered; cannot-be-told: labels show nothing of such answers; "
+        "unchecked: outside the relation graph, where the policy does not speak; uncalibrated: there is no "
         "policy; no-verdict: outside a bundled model's domain"
     )
     accepted: bool | None = Field(description="null where the verdict is neither accepted nor rejected")
@@ -74,6 +77,9 @@ class ClaimResponse(BaseModel):
     notes: list[str] = Field(description="What else should be known: that a part of the picture was shown only, say.")
     promise: str | None = Field(
         description="What the policy guarantees of the claims that it accepts like this one; null where nothing."
+    )
+    correction: Literal["yes", "no"] | None = Field(
+        description="The opposite of what is said, where the policy offers it instead; null where it does not."
     )
     model: str = Field(description="Who answered.")
 
@@ -111,6 +117,8 @@ def add_text_audits(
             verdicts = [or_raise(each) for each in await batcher.audit(cases)] if cases else []
         told = service.auditor.judge_text(reading, verdicts)
         metrics.audited_text(told.claims)
+        for each in told.claims:
+            emit_verdict(each.word, each.by_policy["risk"], each.reason if service.log_questions else None)
         said = [(each.word, each.question, each.claim.answer) for each in told.claims]
         note_audits(said, 0, questions=service.log_questions)
         claims = [claim_document(each, service) for each in told.claims]

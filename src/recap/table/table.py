@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +15,10 @@ from recap.arrays import Bools, Floats
 from recap.claims import Graph
 from recap.errors import RecapError, one_of, quoted
 from recap.table.row import Row
+from recap.tabular import Tabular
+
+SHOWN = 5
+"""rows of a table that a notebook shows"""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,49 @@ class MarginTable:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @classmethod
+    def from_frame(cls, frame: Any, graph: str | Path | Graph | None = None, *, pair: str = "canonical") -> MarginTable:
+        """The table in a DataFrame of polars or pandas, a pyarrow Table, a datasets.Dataset or a list of mappings.
+
+        Nested fields are dotted columns (`direct.image`, `margins.text.left_of`) or structs. It is checked as a file
+        is (`recap.read_table`), against this graph, file or the paper's graph.
+        """
+        from recap.table.io import table_from_frame  # which needs this module
+
+        return table_from_frame(frame, graph, pair=pair)
+
+    def to_frame(self, kind: str = "polars") -> Any:
+        """One column for each field (`direct.image`), for polars, pandas, pyarrow or datasets."""
+        from recap.table.frames import frame_of
+        from recap.table.io import row_record
+
+        return frame_of(map(row_record, self.rows), kind)
+
+    def __repr__(self) -> str:
+        return f"MarginTable({self.summary})"
+
+    def _repr_html_(self) -> str:
+        def cells(row: Row) -> tuple[str, ...]:
+            said = f"{row.subject} {row.relation.replace('_', ' ')} {row.object}".strip()
+            direct = "" if row.direct.image is None else f"{row.direct.image:+.2f}"
+            return row.id, said, row.label or "", "yes" if row.says_yes else "no", direct, ", ".join(row.margins)
+
+        columns = ("id", "statement", "label", "answer", "direct margin", "channels")
+        more = len(self) - SHOWN
+        note = f"… and {more:,} more rows" if more > 0 else ""
+        return Tabular(self.summary, columns, tuple(map(cells, self.rows[:SHOWN])), note).to_html()
+
+    @property
+    def summary(self) -> str:
+        """What it holds, in a line."""
+        models = {row.model for row in self.rows if row.model is not None}
+        by = next(iter(models)) if len(models) == 1 else f"{len(models)} models" if models else "an unnamed model"
+        units = len({row.unit for row in self.rows})
+        return (
+            f"{len(self):,} rows in {units:,} units from {self.source}, {int(self.labelled.sum()):,} labelled, "
+            f"{int(self.covered.sum()):,} inside the graph; {by}"
+        )
 
     def where(self, keep: Bools) -> MarginTable:
         """The chosen rows, in their order."""

@@ -13,6 +13,7 @@ pytest.importorskip("playwright", reason="playwright is not installed: pip insta
 from PIL import Image
 from playwright.sync_api import Browser, expect
 
+import recap
 from recap.audit import Auditor
 from recap.models.local import LocalModel
 from recap.routing import BundledAuditor
@@ -21,7 +22,9 @@ from recap.server.app import create_app
 from recap.server.service import Service
 from recap.world.bundled import checkpoint_folder
 from tests.server.page.browsing import FINE, visiting
+from tests.server.test_corrections import EVERYTHING
 from tests.server.upstream import served
+from tests.simulate import ALIGNED, simulate
 
 pytestmark = pytest.mark.page
 
@@ -83,6 +86,38 @@ def test_without_calibration_risks_there_is_no_slider(browser: Browser, auditor:
         expect(page.locator("#chip")).to_contain_text("accepted")
         expect(page.locator("#scale-box")).to_be_hidden()
         expect(page.locator("#standing")).to_contain_text("limit 0.80: accepted")
+
+
+def test_a_correction_is_offered_with_its_promise(browser: Browser, auditor: Auditor) -> None:
+    assert auditor.policy is not None
+    corrects = Auditor(auditor.model, replace(auditor.policy, repair=EVERYTHING), auditor.graph)
+    with served(create_app(Service(corrects))) as url, visiting(browser, url) as visit:
+        page = visit.open()
+        visit.ask(FINE)
+        expect(page.locator("#chip")).to_have_text("✕ corrected")
+        expect(page.locator("#aside")).to_contain_text("The opposite answer is offered instead: “no”.")
+        expect(page.locator("#aside")).to_contain_text("Promised: at most 10 % of corrected answers are wrong")
+        expect(page.locator("#scale-box")).to_be_hidden()
+        expect(page.locator("#history .chip")).to_have_text("corrected")
+        expect(page.locator("#policy")).to_contain_text("corrections: with 90 % confidence")
+        assert visit.axe() == []
+
+
+def test_what_cannot_be_told_is_neither_accepted_nor_rejected(browser: Browser, auditor: Auditor) -> None:
+    assert auditor.policy is not None
+    made = recap.calibrate(simulate(ALIGNED, 100, 1), undecided=True).undecided
+    assert made is not None
+    untold = replace(made, answers=tuple(replace(each, at_least=0.0) for each in made.answers))
+    honest = Auditor(auditor.model, replace(auditor.policy, undecided=untold), auditor.graph)
+    with served(create_app(Service(honest))) as url, visiting(browser, url) as visit:
+        page = visit.open()
+        visit.ask(FINE)
+        expect(page.locator("#chip")).to_have_text("○ cannot be told")
+        expect(page.locator("#card")).to_have_attribute("data-verdict", "open")
+        expect(page.locator("#reason")).to_contain_text("are both affirmed, and cannot both hold")
+        expect(page.locator("#scale-box")).to_be_hidden()
+        expect(page.locator("#history .chip")).to_have_text("cannot be told")
+        assert visit.axe() == []
 
 
 def test_a_drift_is_warned_of(browser: Browser, auditor: Auditor) -> None:

@@ -34,3 +34,21 @@ def test_a_text_without_claims_says_so(visit: Visit) -> None:
     page.get_by_label("A caption or an answer").fill("What a lovely day!")
     page.get_by_role("button", name="Audit the text").click()
     expect(page.locator("#text-told")).to_have_text("No spatial claim was found, so nothing was audited.")
+
+
+def test_another_picture_takes_the_last_ones_claims_away(visit: Visit) -> None:
+    page = visit.open()
+    page.get_by_label("A caption or an answer").fill(TEXT)
+    page.get_by_role("button", name="Audit the text").click()
+    expect(page.locator("#text-claims li").first).to_contain_text("the claim")
+    expect(page.locator("#text-claims li .small").first).not_to_contain_text("accepted:")
+    page.locator("#scenes img").nth(3).click()
+    expect(page.locator("#text-result")).to_be_hidden()
+
+
+def test_a_text_about_a_photograph_in_the_box_is_read(visit: Visit) -> None:
+    page = visit.open()
+    page.locator("#scenes img").last.click()
+    page.get_by_label("A caption or an answer").fill(TEXT)
+    page.get_by_role("button", name="Audit the text").click()
+    expect(page.locator("#text-told")).to_have_text("2 spatial claims, 0 rejected, 2 without a verdict.")

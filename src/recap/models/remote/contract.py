@@ -106,6 +106,8 @@ class Backend(ABC):
     """whether a picture that was sent once can be named afterwards"""
     longest_setting: ClassVar[str]
     """the server's own setting for how long a prompt may be"""
+    rounding: ClassVar[float]
+    """how far margins of one checkpoint in fp32 were from transformers' at most; measured by benchmarks/engines.py"""
     advice: ClassVar[tuple[tuple[str, str], ...]]
     """what refusals look like (a pattern), and what to change"""
 

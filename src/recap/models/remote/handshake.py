@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import io
@@ -39,6 +40,14 @@ def encode(image: Image.Image) -> EncodedImage:
     return EncodedImage(base64.b64encode(png).decode(), f"recap-{hashlib.sha256(png).hexdigest()}")
 
 
+def trial_pictures() -> tuple[EncodedImage, EncodedImage]:
+    """Noise, and a black half beside a white one: nothing alike, of one size."""
+    noise = np.random.default_rng(0).integers(0, 256, (96, 96, 3), dtype=np.uint8)
+    halves = np.zeros((96, 96, 3), dtype=np.uint8)
+    halves[:, 48:] = 255
+    return encode(Image.fromarray(noise)), encode(Image.fromarray(halves))
+
+
 @dataclass(frozen=True)
 class HandshakeResult:
     """What a server answered at the start: what later replies are held against."""
@@ -51,6 +60,8 @@ class HandshakeResult:
     """a picture that was sent once may be named"""
     image_tokens: int | None
     """how long the prompt was with a picture"""
+    noise: float = 0.0
+    """how much a margin varied by itself: asked again, and among others"""
 
 
 class Handshake:
@@ -58,11 +69,7 @@ class Handshake:
 
     def __init__(self, backend: Backend, prompt: ChatPrompt, answers: AnswerTokens) -> None:
         self.backend, self.prompt, self.answers = backend, prompt, answers
-        # Noise, and a black half beside a white one: nothing alike, of one size.
-        noise = np.random.default_rng(0).integers(0, 256, (96, 96, 3), dtype=np.uint8)
-        halves = np.zeros((96, 96, 3), dtype=np.uint8)
-        halves[:, 48:] = 255
-        self.images = encode(Image.fromarray(noise)), encode(Image.fromarray(halves))
+        self.images = trial_pictures()
 
     async def run(self, info: ServerInfo) -> HandshakeResult:
         ids, refusal = tuple(self.answers.steps[0][1]), self.backend.client.refusal
@@ -80,8 +87,9 @@ class Handshake:
             )
         noise = await self._noise()
         margins = await self._margins()
+        noise = max(noise, await self._crowded(margins))
         by_name = self.backend.names_pictures and await self._by_name(margins, noise)
-        return HandshakeResult(info, shown.source, margins, by_name, shown.prompt_tokens)
+        return HandshakeResult(info, shown.source, margins, by_name, shown.prompt_tokens, noise)
 
     async def repeat(self, first: HandshakeResult) -> None:
         """After a new connection: is it still the same model? A stored margin must never be another's."""
@@ -104,6 +112,11 @@ class Handshake:
             "the answers are the same whatever the picture: it is not seen; serve a vision-language model with the "
             "chat template of its release, and without a proxy that takes pictures away"
         )
+
+    async def _crowded(self, margins: tuple[float, ...]) -> float:
+        """How much the same margins vary when they are asked for all at once."""
+        found = await asyncio.gather(*(self._margin(SAMPLE, image) for image in (*self.images, None)))
+        return max(abs(a - b) for a, b in zip(found, margins, strict=True))
 
     async def _margins(self) -> tuple[float, ...]:
         return tuple([await self._margin(SAMPLE, image) for image in (*self.images, None)])

@@ -1,6 +1,6 @@
 """llama.cpp: `/completion` with `n_probs`. The server applies the template; pictures travel beside the prompt.
 
-Written from llama.cpp's documentation; not run against the real server.
+Of this server's LLaVA tower (as released with llama-cpp-python 0.3.36) docs/served.md has something to say.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pydantic import AliasPath, Field
 
 from recap.errors import RecapError
 from recap.models.remote.client import Client
-from recap.models.remote.contract import Backend, ChatPrompt, Query, Reply, ServerInfo, TransientError
+from recap.models.remote.contract import Backend, ChatPrompt, Query, RefusedError, Reply, ServerInfo, TransientError
 from recap.models.remote.responses import Document, Models, Tokens, logprobs_of
 from recap.models.templates import SWITCH, without_thought
 
@@ -27,6 +27,7 @@ class LlamaCpp(Backend):
 
     kind: ClassVar[str] = "llama.cpp"
     longest_setting: ClassVar[str] = "--ctx-size"
+    rounding: ClassVar[float] = 0.03
     advice: ClassVar[tuple[tuple[str, str], ...]] = (
         (r"exceeds? the available context size|context size",
          "the prompt is longer than the server takes: start llama-server with a larger --ctx-size"),
@@ -72,7 +73,22 @@ class LlamaCpp(Backend):
         return (await self.client.call("/tokenize", Tokens.model_validate, body)).tokens
 
     async def ask(self, query: Query) -> Reply:
-        """The likeliest tokens behind the prompt, and more of them where an answer is not among them."""
+        """The likeliest tokens behind the prompt, and more of them where an answer is not among them.
+
+        Every start of the server makes another mark for pictures: one that was started again does not know the old one.
+        """
+        marker = self._marker
+        try:
+            return await self._ask(query)
+        except RefusedError:
+            if query.image is None:
+                raise
+            self._marker = (await self.client.call("/props", _Props.model_validate)).media_marker
+            if self._marker == marker:
+                raise
+            return await self._ask(query)
+
+    async def _ask(self, query: Query) -> Reply:
         prompt: Any = await self._prompt(query)
         if query.image is not None:
             prompt = {"prompt_string": prompt, "multimodal_data": [query.image.base64]}

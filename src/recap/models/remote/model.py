@@ -16,12 +16,12 @@ from typing import Any, TypeVar
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from recap.errors import RecapError, did_you_mean, quoted
-from recap.models.contract import ANSWERS, Identity, Request, sums_spellings
+from recap.models.contract import ANSWERS, NOISE_FACTOR, Identity, Request, sums_spellings
 from recap.models.pixels import MOST_PIXELS, capped, scaled_down
 from recap.models.remote.address import api_key, parse_address
 from recap.models.remote.client import Client, ClientOptions
 from recap.models.remote.contract import SAMPLE, Backend, EncodedImage, NoAnswerError, Query, RefusedError, Reply
-from recap.models.remote.handshake import Handshake, HandshakeResult, encode, resolve_answers, resolve_spellings
+from recap.models.remote.handshake import EXACT, Handshake, HandshakeResult, encode, resolve_answers, resolve_spellings
 from recap.models.remote.llamacpp import LlamaCpp
 from recap.models.remote.sglang import Sglang
 from recap.models.remote.vllm import Vllm
@@ -61,7 +61,7 @@ class RemoteModel:
         self._client = self._backend.client
         self.way = f"served by {self._backend.kind} {first.info.version}"
         self._by_name, self._forgotten = first.by_name, 0
-        self.close = weakref.finalize(self, _close, stack, portal.call(threading.get_ident))
+        self.close = closing(self, stack, portal)
         """close the connections; happens by itself when the model is no longer used"""
 
     @classmethod
@@ -101,7 +101,7 @@ class RemoteModel:
             # Requests run side by side in a thread of their own, whoever calls: a script, a notebook, a server.
             portal = stack.enter_context(start_blocking_portal())
             stack.callback(portal.call, client.close)
-            handshake, first = _run(portal, start())
+            handshake, first = run_in(portal, start())
             return cls(portal, stack.pop_all(), handshake, first, max_pixels)
 
     @property
@@ -124,6 +124,11 @@ class RemoteModel:
             processor=f"at most {self.most_pixels} pixels",
             spellings=self.answers.spellings,
         )
+
+    @property
+    def noise(self) -> float:
+        """How far margins may differ by rounding: what the handshake saw, and what the engine is known to."""
+        return max(NOISE_FACTOR * max(self.first.noise, EXACT), self._backend.rounding)
 
     @property
     def forwards(self) -> int:
@@ -155,17 +160,17 @@ class RemoteModel:
         if not requests:
             return []
         images = prepared if prepared is not None else self.prepare(requests)
-        return _run(self._portal, self._batch(requests, images))
+        return run_in(self._portal, self._batch(requests, images))
 
     def complete(self, text: str) -> str:
         """What the model writes in answer to a message without a picture."""
-        return _run(self._portal, self._backend.complete(plain_text(text), MOST_WRITTEN))
+        return run_in(self._portal, self._backend.complete(plain_text(text), MOST_WRITTEN))
 
     async def _batch(self, requests: Sequence[Request], images: Sequence[EncodedImage | None]) -> list[list[float]]:
         if time.monotonic() - self._client.last_reply > IDLE:
             await self._handshake.repeat(self.first)
         connections = self._client.connections
-        margins = await _gather(
+        margins = await gather(
             self._image_margins(request, image) for request, image in zip(requests, images, strict=True)
         )
         if self._client.connections != connections:
@@ -176,17 +181,17 @@ class RemoteModel:
     async def _image_margins(self, request: Request, image: EncodedImage | None) -> list[float]:
         """Questions about one picture: the first brings it, the others find it and its tokens in the server's cache."""
         if image is None:
-            return await _gather(self._margin(question, request, None) for question in request.questions)
+            return await gather(self._margin(question, request, None) for question in request.questions)
         first = await self._margin(request.questions[0], request, image)
         others = request.questions[1:]
-        return [first, *await _gather(self._margin(question, request, image, self._by_name) for question in others)]
+        return [first, *await gather(self._margin(question, request, image, self._by_name) for question in others)]
 
     async def _margin(
         self, question: str, request: Request, image: EncodedImage | None, by_name: bool = False
     ) -> float:
         queries = self.answers.queries(plain_text(question), image, by_name)
         try:
-            return self.answers.margin(await _gather(map(self._ask, queries)))
+            return self.answers.margin(await gather(map(self._ask, queries)))
         except NoAnswerError as error:
             about = "without a picture" if image is None else f"about {request.name or 'a picture'}"
             raise NoAnswerError(f"{error} ({quoted(question)} {about})") from None
@@ -235,7 +240,7 @@ async def _find_backend(client: Client, name: str | None, server: str | None, te
     )
 
 
-def _run(portal: BlockingPortal, work: Coroutine[Any, Any, T]) -> T:
+def run_in(portal: BlockingPortal, work: Coroutine[Any, Any, T]) -> T:
     """The result of the work; interrupted, the work is cancelled."""
 
     async def awaited() -> T:  # holds no model once the work is done, so that none is finalized in the portal's thread
@@ -249,7 +254,7 @@ def _run(portal: BlockingPortal, work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-async def _gather(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def gather(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """All results, in order. The first failure ends the others."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -257,6 +262,11 @@ async def _gather(works: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     except BaseExceptionGroup as failed:
         raise failed.exceptions[0] from None
     return [task.result() for task in tasks]
+
+
+def closing(model: object, stack: contextlib.ExitStack, portal: BlockingPortal) -> Callable[..., Any]:
+    """What closes a model's connections, and does so by itself when the model is no longer used."""
+    return weakref.finalize(model, _close, stack, portal.call(threading.get_ident))
 
 
 def _close(stack: contextlib.ExitStack, thread: int) -> None:

@@ -38,6 +38,7 @@ class Sglang(Backend):
     """A server by SGLang."""
 
     kind: ClassVar[str] = "SGLang"
+    rounding: ClassVar[float] = 5e-5  # not measured: taken to be vLLM's
     longest_setting: ClassVar[str] = "--context-length"
     advice: ClassVar[tuple[tuple[str, str], ...]] = (
         (r"longer than the model's context|maximum allowed length|context length",

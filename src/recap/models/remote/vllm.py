@@ -27,6 +27,7 @@ class Vllm(Backend):
     kind: ClassVar[str] = "vLLM"
     names_pictures: ClassVar[bool] = True
     longest_setting: ClassVar[str] = "--max-model-len"
+    rounding: ClassVar[float] = 5e-5
     advice: ClassVar[tuple[tuple[str, str], ...]] = (
         (r"maximum context length|max_model_len|longer than the maximum",
          "the prompt is longer than the server takes: start vLLM with a larger --max-model-len"),

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recap.audit import Verdict
 from recap.server.guard.upstream import DONE, UpstreamError, data_of, event_of
 
 LONGEST_REASON = 300
@@ -20,7 +19,8 @@ class Annotation:
     """The guard's verdict on an answer, or why there is none."""
 
     verdict: str
-    """accepted, rejected, uncalibrated (there is no policy), no-verdict (outside the auditing model's domain), skipped
+    """accepted, rejected, corrected (rejected, and the opposite offered), cannot-be-told (likewise not accepted),
+    uncalibrated (there is no policy), no-verdict (outside the auditing model's domain), skipped
     (not audited), or pending (a stream has begun)"""
     reason: str
     answer: str | None = None
@@ -32,16 +32,15 @@ class Annotation:
     """the spatial claims of the answer's sentences, with their places in its text and their verdicts"""
     unsure: tuple[dict[str, Any], ...] = ()
     """parts of the answer that may hold a claim and were passed over, and why"""
-
-    @classmethod
-    def of(cls, verdict: Verdict) -> Annotation:
-        mode, risk, threshold = verdict.mode, verdict.risk, verdict.threshold
-        return cls(verdict.word, verdict.reason, verdict.answer, verdict.accepted, risk, threshold, mode)
+    correction: str | None = None
+    """the opposite answer, where the policy offers it instead"""
 
     @property
     def document(self) -> dict[str, Any]:
         """As clients read it; what an answer has none of is left out."""
-        return {name: value for name, value in vars(self).items() if value or name not in ("claims", "unsure")}
+        return {
+            name: value for name, value in vars(self).items() if value or name not in ("claims", "unsure", "correction")
+        }
 
     @property
     def headers(self) -> dict[str, str]:

@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-import unicodedata
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from recap.audit import AuditCase
-from recap.claims import Claim, Graph, NoRelationError
-from recap.claims.parser import APOSTROPHES
-from recap.errors import RecapError
+from recap.chats import ChatQuestion, NotAuditableError, as_dicts, read_messages
+from recap.claims import Graph
 from recap.server.guard.upstream import DONE, data_of
 from recap.server.intake.bodies import is_intricate
-from recap.server.intake.images import InputImage
 from recap.server.service import Limits
 
-HEAD = 200
-"""characters of an answer in which a yes or no is looked for"""
 LONGEST = 20_000
 """characters of an answer that are read"""
-SENTENCE_STARTS = re.compile(
-    r"a|an|as|based|because|both|he|i|in|it|it's|its|on|she|since|that|the|there|these|they|this|those", re.IGNORECASE
-)
-"""words that may follow a bare yes or no: "no the mug is …" answers, "no idea", "no mug is …" and "yes or no" do not"""
-
-
-class NotAuditableError(RecapError):
-    """Why something is not audited; it passes untouched."""
-
-
-@dataclass(frozen=True)
-class ChatQuestion:
-    """The one picture and the question of a request."""
-
-    picture: str
-    """as it was sent: it is decoded once there is an answer to audit"""
-    question: str
-    claim: Claim | None
-    """None where it asks for something else than one relation; then only the answer's own sentences are audited"""
-    why: str = ""
-    """why it has none"""
-
-    def case(self, answer: str, picture: InputImage) -> AuditCase:
-        """What is audited, once the answer is known."""
-        assert self.claim is not None
-        return AuditCase(picture.image, self.question, self.claim, answer, picture.name)
+NO_ID = "recap"
+"""the id of an answer to which the upstream gives none"""
 
 
 def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
@@ -58,45 +27,19 @@ def read_request(body: bytes, graph: Graph, limits: Limits) -> ChatQuestion:
         raise NotAuditableError("it asks for several answers (n)")
     if document.get("tools") or document.get("functions"):
         raise NotAuditableError("it offers tools")
-    messages = _dicts(document.get("messages"))
-    if messages[-1].get("role") != "user":
-        raise NotAuditableError("its last message is not the user's")
-    parts = [_parts(message.get("content")) for message in messages]
-    pictures = [part for each in parts for part in each if part["type"] == "image_url"]
-    if len(pictures) != 1:
-        raise NotAuditableError(f"it holds {len(pictures) or 'no'} image{'s' * (len(pictures) != 1)}, not one")
-    texts: list[Any] = [part.get("text") for part in parts[-1] if part["type"] == "text"]
-    if not all(isinstance(text, str) for text in texts):
-        raise NotAuditableError("it is not of the shape of a chat")
-    question = " ".join(texts)
-    claim, why = None, ""
-    try:
-        claim = _spatial(question, graph, limits)
-    except NotAuditableError as error:
-        why = str(error)
-    return ChatQuestion(_picture(pictures[0].get("image_url")), question, claim, why)
+    return read_messages(document.get("messages"), graph, limits.question)
 
 
-def yes_or_no(text: str) -> str | None:
-    """The answer that a text begins with; None where it begins otherwise.
-
-    >>> yes_or_no("**Yes**, the mug is left of the laptop."), yes_or_no("NO."), yes_or_no("No idea.")
-    ('yes', 'no', None)
-    """
-    plain = re.sub(r"[*_`\"“”]", "", unicodedata.normalize("NFKC", text[:HEAD])).translate(APOSTROPHES)
-    match = re.match(r"\W*(yes|no)(?![\w'/-])(.*)", plain, re.IGNORECASE | re.DOTALL)
-    if match is None:
-        return None
-    answer, rest = match[1].lower(), match[2]
-    bare = re.match(r"[^\S\n]+([\w'/-]*\w[\w'/-]*)", rest)
-    return answer if bare is None or SENTENCE_STARTS.fullmatch(bare[1]) else None
-
-
-def read_answer(body: bytes) -> str:
-    """The text of a whole answer. What has none, or more than one, is a NotAuditableError."""
+def read_answer(body: bytes, limits: Limits) -> ChatAnswer:
+    """A whole answer; one that cannot be read says why it is not audited."""
     answer = ChatAnswer()
-    answer.read(_object(body, "the upstream's answer"), "message")
-    return answer.text
+    try:
+        if is_intricate(body, limits):
+            raise NotAuditableError("the upstream's answer has too many parts to be read")
+        answer.read(_object(body, "the upstream's answer"), "message")
+    except NotAuditableError as error:
+        answer.why = str(error)
+    return answer
 
 
 @dataclass
@@ -107,8 +50,14 @@ class ChatAnswer:
     why: str | None = None
     """why it is not audited"""
     finished: bool = False
-    stamp: dict[str, Any] = field(default_factory=lambda: {"id": "recap", "created": 0, "model": ""})
+    stamp: dict[str, Any] = field(default_factory=lambda: {"id": NO_ID, "created": 0, "model": ""})
     """what every piece of this answer carries"""
+
+    @property
+    def id(self) -> str | None:
+        """What the upstream calls it."""
+        given = self.stamp["id"]
+        return given if isinstance(given, str) and given != NO_ID else None
 
     @property
     def text(self) -> str:
@@ -135,7 +84,7 @@ class ChatAnswer:
         self.stamp |= {name: document[name] for name in self.stamp if document.get(name)}
         if document.get("error"):
             raise NotAuditableError("the upstream broke off with an error")
-        choices = _dicts(document.get("choices"), empty=place == "delta")
+        choices = as_dicts(document.get("choices"), empty=place == "delta")
         for choice in choices:
             if len(choices) > 1 or choice.get("index") not in (None, 0):
                 raise NotAuditableError("the upstream gives several answers")
@@ -156,41 +105,3 @@ def _object(body: bytes, what: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise NotAuditableError(f"{what} is not a JSON object")
     return cast(dict[str, Any], document)
-
-
-def _dicts(value: Any, *, empty: bool = False) -> list[dict[str, Any]]:
-    some: list[Any] = cast(list[Any], value) if isinstance(value, list) else []
-    if not all(isinstance(each, dict) for each in some) or not (some or empty):
-        raise NotAuditableError("it is not of the shape of a chat")
-    return some
-
-
-def _parts(content: Any) -> list[dict[str, Any]]:
-    """A message's content as parts: words and pictures, nothing else."""
-    if content is None or isinstance(content, str):
-        return [{"type": "text", "text": content or ""}]
-    parts = _dicts(content, empty=True)
-    if any(part.get("type") not in ("text", "image_url") for part in parts):
-        raise NotAuditableError("it holds something that is neither text nor an image_url")
-    return parts
-
-
-def _picture(given: Any) -> str:
-    url: Any = cast(dict[str, Any], given).get("url") if isinstance(given, dict) else given
-    if not isinstance(url, str) or not url[:5].lower() == "data:":
-        raise NotAuditableError("its image_url is not a data: URL, and nothing is fetched")
-    return url
-
-
-def _spatial(question: str, graph: Graph, limits: Limits) -> Claim:
-    if len(question) > limits.question:
-        raise NotAuditableError("its last message is too long to be one question")
-    try:
-        claim = graph.parse(question)
-    except NoRelationError as error:
-        raise NotAuditableError(f"its last message is not one spatial question: {error.why}") from None
-    except RecapError as error:
-        raise NotAuditableError(str(error)) from None
-    if not claim.statement.is_question:
-        raise NotAuditableError("its last message states, and does not ask")
-    return claim

@@ -6,7 +6,7 @@ What is not understood passes untouched. An answer is audited as the upstream ga
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
@@ -16,19 +16,18 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from recap.server.batching import Batcher
+from recap.chats import ChatQuestion, NotAuditableError
 from recap.server.guard.annotation import (
     PENDING,
     Annotation,
     audit_event,
     error_body,
-    failed,
     rewritten,
     with_annotation,
     with_text,
 )
-from recap.server.guard.chat import ChatAnswer, ChatQuestion, NotAuditableError, read_answer, read_request
-from recap.server.guard.guarded import AuditFailedError, GuardedAnswers
+from recap.server.guard.chat import ChatAnswer, read_answer, read_request
+from recap.server.guard.guarded import GuardedAnswers
 from recap.server.guard.upstream import (
     DONE,
     END,
@@ -40,9 +39,6 @@ from recap.server.guard.upstream import (
     returned_headers,
     split_events,
 )
-from recap.server.intake.bodies import is_intricate
-from recap.server.intake.images import PictureOpener
-from recap.server.logs import note
 from recap.server.metrics import Metrics
 from recap.server.schema import EXAMPLES
 from recap.server.service import Service
@@ -63,12 +59,9 @@ ANYTHING = {
 class Guard:
     """Stands before one upstream."""
 
-    def __init__(
-        self, root: str, service: Service, batcher: Batcher, metrics: Metrics, pictures: PictureOpener
-    ) -> None:
-        self.service, self.metrics = service, metrics
+    def __init__(self, root: str, service: Service, metrics: Metrics, answers: GuardedAnswers) -> None:
+        self.service, self.metrics, self.answers = service, metrics, answers
         self.upstream = Upstream(root, service)
-        self.answers = GuardedAnswers(service, batcher, metrics, pictures)
 
     def add(self, app: FastAPI) -> None:
         async def chat(request: Request) -> Response:
@@ -132,7 +125,7 @@ class Guard:
             stack.pop_all()  # a stream closes it at its end
         if isinstance(question, ChatQuestion):
             return GuardedStream(answer, self._annotated(answer, question), PENDING)
-        return GuardedStream(answer, self.upstream.chunks(answer), await self._annotation(question, str))
+        return GuardedStream(answer, self.upstream.chunks(answer), await self._annotation(question, ChatAnswer()))
 
     def _read(self, body: bytes) -> ChatQuestion | NotAuditableError:
         try:
@@ -142,20 +135,13 @@ class Guard:
         except Exception:  # whatever it is that cannot be read here, the upstream may read it
             return NotAuditableError("the request could not be read")
 
-    def _answer(self, body: bytes) -> str | NotAuditableError:
-        """The text of an answer; in a thread, since it may be long."""
-        try:
-            if is_intricate(body, self.service.limits):
-                return NotAuditableError("the upstream's answer has too many parts to be read")
-            return read_answer(body)
-        except NotAuditableError as error:
-            return error
-
     async def _whole(self, answer: httpx.Response, question: ChatQuestion | NotAuditableError) -> Response:
         """An answer in one piece."""
         body = await self.upstream.whole(answer)
-        text = await asyncio.to_thread(self._answer, body) if isinstance(question, ChatQuestion) else ""
-        annotation = await self._annotation(question, lambda: _or_raise(text))
+        said = ChatAnswer()
+        if isinstance(question, ChatQuestion):  # in a thread, since it may be long
+            said = await asyncio.to_thread(read_answer, body, self.service.limits)
+        annotation = await self._annotation(question, said)
         if annotation.accepted is False and self.service.on_reject == "replace":
             body = with_text(body, self.service.reject_text)
         if annotation.verdict != "skipped":
@@ -168,18 +154,18 @@ class Guard:
         async with aclosing(self.upstream.chunks(answer)) as chunks, aclosing(events(chunks)) as whole:
             async for event in whole:
                 if data_of(event) == DONE and not chat_answer.finished:
-                    yield audit_event(await self._annotation(question, lambda: chat_answer.text), chat_answer.stamp)
+                    yield audit_event(await self._annotation(question, chat_answer), chat_answer.stamp)
                 chat_answer.read_event(event)
                 yield event
         if not chat_answer.finished:
             gap = b"" if END.search(event[-4:]) else b"\n\n"
-            yield gap + audit_event(await self._annotation(question, lambda: chat_answer.text), chat_answer.stamp)
+            yield gap + audit_event(await self._annotation(question, chat_answer), chat_answer.stamp)
 
     async def _held(self, answer: httpx.Response, question: ChatQuestion) -> Response:
         """A stream of which nothing may be seen before the verdict: read to its end, then sent."""
         chat_answer = ChatAnswer()
         held = await asyncio.to_thread(_read_events, await self.upstream.whole(answer), chat_answer)
-        annotation = await self._annotation(question, lambda: chat_answer.text)
+        annotation = await self._annotation(question, chat_answer)
         if annotation.accepted is False and self.service.on_reject == "replace":
             held = rewritten(held, chat_answer.stamp, self.service.reject_text)
         if annotation.verdict != "skipped":
@@ -187,27 +173,9 @@ class Guard:
             held.insert(end, audit_event(annotation, chat_answer.stamp))
         return Response(b"".join(held), answer.status_code, returned_headers(answer) | annotation.headers)
 
-    async def _annotation(self, question: ChatQuestion | NotAuditableError, text: Callable[[], str]) -> Annotation:
+    async def _annotation(self, question: ChatQuestion | NotAuditableError, answer: ChatAnswer) -> Annotation:
         """The verdict on what the upstream said, or why there is none."""
-        try:
-            if isinstance(question, NotAuditableError):
-                raise question
-            annotation = await self.answers.annotation(question, text())
-        except NotAuditableError as error:
-            annotation = Annotation("skipped", str(error))
-        except AuditFailedError as error:
-            annotation = failed(str(error), self.service.fails_closed)
-        note(guard=annotation.verdict)
-        if self.service.log_questions and isinstance(question, ChatQuestion):
-            note(questions=[question.question])
-        self.metrics.guarded.labels(annotation.verdict).inc()
-        return annotation
-
-
-def _or_raise(text: str | NotAuditableError) -> str:
-    if isinstance(text, NotAuditableError):
-        raise text
-    return text
+        return await self.answers.told(question, lambda: answer.text, answer.id)
 
 
 def _read_events(body: bytes, answer: ChatAnswer) -> list[bytes]:

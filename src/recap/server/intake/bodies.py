@@ -18,7 +18,8 @@ from starlette.requests import Request as PlainRequest
 from recap.server.service import Limits
 
 Model = TypeVar("Model", bound=BaseModel)
-WITH_PICTURES = ("/v1/audit", "/v1/audit/batch", "/v1/audit/text", "/v1/chat/completions")
+GUARDRAIL = "/beta/litellm_basic_guardrail_api"
+WITH_PICTURES = ("/v1/audit", "/v1/audit/batch", "/v1/audit/text", "/v1/chat/completions", GUARDRAIL)
 """routes whose bodies may hold pictures; other bodies are a few words"""
 CHAT = "/v1/chat/completions"
 LABELS, LABELS_BYTES = "/v1/labels", 512 << 10

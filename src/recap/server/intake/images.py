@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 from PIL import Image
 
+from recap.chats import DATA_URL
 from recap.errors import RecapError
 from recap.images import open_image
 from recap.schemes import scheme_of
 from recap.server.intake.budget import Budget, BusyError
 from recap.server.intake.decoding import DecodePool, Size
 from recap.server.service import Limits
-
-DATA_URL = re.compile(r"data:image/[\w.+-]{1,40}(;[\w.+-]{1,40}=[\w.+-]{1,40})*;base64,", re.ASCII)
 
 
 @dataclass(frozen=True)

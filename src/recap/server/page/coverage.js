@@ -22,6 +22,8 @@ export function acceptedFrom(risk, policy) {
 
 /** Whether a verdict was made under this very policy, so that its risk may be held against these limits. */
 export function comparable(verdict, policy) {
+  // What is corrected, or cannot be told, is not accepted at any coverage.
+  if (["corrected", "cannot-be-told"].includes(verdict.verdict)) return false;
   return Boolean(policy?.quantiles) && verdict.accepted !== null && verdict.threshold === policy.threshold
     && (!verdict.model || !policy.model || verdict.model === policy.model);
 }

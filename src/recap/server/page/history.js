@@ -55,7 +55,7 @@ function thumbnail(picture) {
 function verdictOf(verdict, flips) {
   const said = document.createElement("span");
   said.className = "outcome";
-  const state = verdict.accepted === null ? "open" : verdict.accepted ? "accepted" : "rejected";
+  const state = verdict.accepted === null || verdict.verdict === "cannot-be-told" ? "open" : verdict.accepted ? "accepted" : "rejected";
   said.append(text("b", "", verdict.answer), text("span", `chip ${state}`, outcome(verdict)));
   if (flips) said.append(text("span", "flips", `would be ${word(!verdict.accepted)}`));
   return said;

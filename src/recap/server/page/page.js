@@ -6,7 +6,7 @@ import { drawHistory, forget, remember, turned } from "./history.js";
 import { fromFile, isJson, receive } from "./picture.js";
 import { drawScenes } from "./scenes.js";
 import { share } from "./sharing.js";
-import { setUpTexts } from "./text.js";
+import { clearTexts, setUpTexts } from "./text.js";
 import * as trail from "./trail.js";
 import { clearVerdict, drawRisk, drawVerdict, spoken } from "./verdict.js";
 import { listed, percent } from "./words.js";
@@ -29,6 +29,7 @@ const now = {
 // What is in hand
 
 function hold(picture) {
+  if (picture !== now.picture) clearTexts();
   now.picture = picture;
   at("picture").hidden = !picture?.url;
   if (picture?.url) at("picture").src = picture.url;
@@ -109,11 +110,16 @@ async function take(file) {
 
 // Asking
 
+/** The picture as it is sent: a scene by its name to who knows it, anything else as bytes. */
+function sent() {
+  return now.picture?.kind === "drawing" && now.atHome ? now.picture.scene : now.picture?.blob;
+}
+
 async function ask() {
   const question = at("question").value.trim();
   if (now.busy) return;
   if (!now.picture) return say("Choose a picture to ask about first.");
-  const given = now.picture.kind === "drawing" && now.atHome ? now.picture.scene : now.picture.blob;
+  const given = sent();
   if (!given) return say("The picture is still being drawn. A moment, please.");
   if (question.length < 3) {
     clear();
@@ -308,10 +314,7 @@ new ResizeObserver(() => {
 }).observe(at("card"));
 
 share({ shown: () => now.shown, open });
-setUpTexts(
-  () => (now.picture?.scene && now.atHome ? now.picture.scene : now.picture?.blob),
-  (refused) => refused.status === 401 && (askForToken(), true),
-);
+setUpTexts(sent, (refused) => refused.status === 401 && (askForToken(), true));
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") say("");
 });

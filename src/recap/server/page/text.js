@@ -3,13 +3,17 @@
 import * as api from "./api.js";
 
 const at = (id) => document.getElementById(id);
-const ORDER = ["no-verdict", "unchecked", "uncalibrated", "accepted", "rejected"];
+const ORDER = ["no-verdict", "unchecked", "uncalibrated", "accepted", "cannot-be-told", "corrected", "rejected"];
+/** "accepted: the claim …": the word stands in the heading already. */
+const without = (word, reason) => (reason.startsWith(`${word}: `) ? reason.slice(word.length + 2) : reason);
 const WORDS = {
   accepted: "accepted",
   rejected: "rejected",
   unchecked: "not checkable",
   uncalibrated: "evidence only",
   "no-verdict": "no verdict",
+  corrected: "corrected: the opposite is offered",
+  "cannot-be-told": "cannot be told",
 };
 
 /** The text in pieces, each with the worst verdict of the claims that cover it; places count characters, not code units. */
@@ -42,7 +46,7 @@ function draw(told) {
   );
   const letters = [...told.text];
   const items = [
-    ...told.claims.map((claim) => [claim.verdict, `${WORDS[claim.verdict]}: “${letters.slice(claim.start, claim.end).join("")}”`, claim.reason]),
+    ...told.claims.map((claim) => [claim.verdict, `${WORDS[claim.verdict]}: “${letters.slice(claim.start, claim.end).join("")}”`, without(WORDS[claim.verdict], claim.reason)]),
     ...told.unsure.map((part) => ["unchecked", `not understood: “${letters.slice(part.start, part.end).join("")}”`, part.why]),
   ];
   at("text-claims").replaceChildren(
@@ -59,11 +63,16 @@ function draw(told) {
     }),
   );
   const count = (word) => told.claims.filter((claim) => claim.verdict === word).length;
-  const open = count("no-verdict");
+  const open = count("no-verdict") + count("cannot-be-told");
   at("text-told").textContent = told.claims.length
-    ? `${told.claims.length} spatial claim${told.claims.length === 1 ? "" : "s"}, ${count("rejected")} rejected${open ? `, ${open} without a verdict` : ""}.`
+    ? `${told.claims.length} spatial claim${told.claims.length === 1 ? "" : "s"}, ${count("rejected") + count("corrected")} rejected${open ? `, ${open} without a verdict` : ""}.`
     : "No spatial claim was found, so nothing was audited.";
   at("text-result").hidden = false;
+}
+
+/** Another picture is in hand: what was said about the last one is not about it. */
+export function clearTexts() {
+  at("text-result").hidden = true;
 }
 
 /** `picture` gives what is in hand: the name of a scene, a file, or nothing. `refused` is told what the server refused. */
@@ -80,7 +89,9 @@ export function setUpTexts(picture, refused) {
     if (!given) return;
     at("text-go").setAttribute("aria-disabled", "true");
     try {
-      draw(await api.auditText(given, at("text").value));
+      const told = await api.auditText(given, at("text").value);
+      if (picture() === given) draw(told);
+      else say("The picture was changed meanwhile. Audit the text again.");
     } catch (error) {
       if (!refused(error)) say(error.message);
     } finally {

@@ -32,6 +32,9 @@ export function read(text) {
   const verdict = {
     question: wording(found.question, "question"),
     answer: one(found.answer, ["yes", "no"], "answer"),
+    verdict: found.verdict == null ? null : wording(found.verdict, "verdict"),
+    correction: one(found.correction ?? null, ["yes", "no", null], "correction"),
+    promise: found.promise == null ? null : wording(found.promise, "promise"),
     accepted: one(found.accepted ?? null, [true, false, null], "accepted"),
     risk: number(found.risk ?? null, "risk", true),
     threshold: number(found.threshold ?? null, "threshold", true),

@@ -9,7 +9,8 @@ const ROLES = { direct: "question", claim: "claim", contradiction: "contradictio
 const VIEWS = { text: "without the picture", degraded: "on a degraded picture", flipped: "on the flipped picture" };
 const MARKS = { accepted: "✓", rejected: "✕", open: "○" };
 
-const state = (verdict) => (verdict.accepted === null ? "open" : verdict.accepted ? "accepted" : "rejected");
+/** What cannot be told is neither accepted nor rejected. */
+const state = (verdict) => (verdict.accepted === null || verdict.verdict === "cannot-be-told" ? "open" : verdict.accepted ? "accepted" : "rejected");
 
 /** The verdict in a sentence, for those who hear the page. */
 export function spoken(verdict) {
@@ -35,7 +36,8 @@ export function drawVerdict(entry) {
   at("chip").className = `chip ${state(verdict)}`;
   at("reason").textContent = sentence(verdict.reason);
   const noted = Array.isArray(verdict.notes) ? verdict.notes.filter((note) => typeof note === "string").map(sentence) : [];
-  const aside = [...(shared ? ["Opened from JSON: the picture is not in it."] : []), ...noted];
+  const offered = verdict.correction ? [`The opposite answer is offered instead: “${verdict.correction}”.`] : [];
+  const aside = [...offered, ...(verdict.promise && (verdict.accepted || verdict.correction) ? [`Promised: ${verdict.promise}.`] : []), ...(shared ? ["Opened from JSON: the picture is not in it."] : []), ...noted];
   at("aside").textContent = aside.join(" ");
   at("aside").hidden = !aside.length;
   drawProbes(verdict);

@@ -10,13 +10,15 @@ export const plain = (value) => (value < 0 ? "−" : "") + Math.abs(value).toFix
 export const word = (accepted) => (accepted === null ? "not calibrated" : accepted ? "accepted" : "rejected");
 
 /** The word on a verdict: what became of the answer, or that nothing did. */
-export const outcome = (verdict) => (verdict.no_verdict ? "no verdict" : word(verdict.accepted));
+export const outcome = (verdict) => (verdict.no_verdict ? "no verdict" : OUTCOMES[verdict.verdict] ?? word(verdict.accepted));
+
+const OUTCOMES = { corrected: "corrected", "cannot-be-told": "cannot be told" };
 
 /** The API's reason says the verdict first and the numbers last; on the page both have a place of their own. */
 export function sentence(reason) {
   const told = reason.startsWith("no verdict: ") ? reason.split("; the evidence: ")[0] : reason;
   const text = told
-    .replace(/^(accepted|rejected|no verdict): /, "")
+    .replace(/^(accepted|rejected|no verdict|corrected|cannot be told): /, "")
     .split("; risk ")[0]
     .replace(/(^|[\s(])-(?=\d)/g, "$1−")
     .replace(/"([^"]*)"/g, "“$1”");

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import torch
 import transformers as hf
 from safetensors.torch import save_file
 
+from recap.models.llava import published_name
 from recap.world.bundled import checkpoint_folder
 
 SHIPPED = checkpoint_folder("aligned")
@@ -27,20 +27,6 @@ def build(seed: int) -> Any:
     """A model with fresh weights: CLIP tower, two-layer projector and Llama, LLaVA-1.5's parts in small."""
     torch.manual_seed(seed)
     return hf.LlavaForConditionalGeneration(hf.LlavaConfig.from_pretrained(SHIPPED))
-
-
-def published_name(name: str) -> str:
-    """A weight's name as in the published LLaVA-1.5 checkpoints.
-
-    >>> published_name("model.vision_tower.encoder.layers.0.mlp.fc1.weight")
-    'vision_tower.vision_model.encoder.layers.0.mlp.fc1.weight'
-    """
-    name = name.removeprefix("model.")
-    if name.startswith("vision_tower."):
-        return "vision_tower.vision_model." + name.removeprefix("vision_tower.").removeprefix("vision_model.")
-    if name.startswith("lm_head."):
-        return "language_model." + name
-    return re.sub(r"^language_model\.(?!model\.|lm_head\.)", "language_model.model.", name)
 
 
 def write_checkpoint(model: Any, folder: Path) -> None:

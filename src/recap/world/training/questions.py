@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from recap.models.llava import NO as NO_WORD
+from recap.models.llava import PAD
+from recap.models.llava import YES as YES_WORD
 from recap.world.objects import things
 from recap.world.sample import SceneStyle, sample
 from recap.world.scene import NOTHING, PAIRS, Scenes
 from recap.world.training.batched import Painter
-from recap.world.training.vocabulary import NO as NO_WORD
-from recap.world.training.vocabulary import PAD, encode, vocabulary
-from recap.world.training.vocabulary import YES as YES_WORD
+from recap.world.training.vocabulary import encode, vocabulary
 from recap.world.truth import NO, RELATIONS, YES, truth
 
 Tensor = torch.Tensor

@@ -20,11 +20,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F  # noqa: N812
 
+from recap.models.llava import BEFORE, BOS, EOS, NO, YES
 from recap.world.objects import things
 from recap.world.sample import SceneStyle
 from recap.world.training.checkpoint import build, write_checkpoint
 from recap.world.training.questions import QuestionBatch, QuestionSampler, cell_targets, make_pool
-from recap.world.training.vocabulary import BEFORE, BOS, EOS, NO, YES, usual_groups, vocabulary
+from recap.world.training.vocabulary import usual_groups, vocabulary
 from recap.world.truth import RELATIONS
 
 Tensor = torch.Tensor

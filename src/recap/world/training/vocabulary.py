@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -14,20 +13,12 @@ from typing import Any
 import numpy as np
 
 from recap.arrays import Ints
+from recap.models.llava import AFTER, PAD, words_of
 from recap.probes import asked_by, question, ways
 from recap.world.bundled import checkpoint_folder
 from recap.world.truth import RELATIONS
 
-PAD, BOS, EOS = "<pad>", "<s>", "</s>"
-YES, NO = "yes", "no"
 SUBJECT, OBJECT = "subjectgap", "objectgap"
-BEFORE, AFTER = ("user", ":"), ("assistant", ":")
-"""the chat template's words around a question, as the tokenizer sees them"""
-
-
-def words_of(text: str) -> list[str]:
-    """How the tokenizer cuts a text: words and marks, in lower case."""
-    return re.findall(r"\w+|[^\w\s]+", text.lower())
 
 
 @cache

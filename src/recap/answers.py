@@ -1,0 +1,177 @@
+"""An answer in words to a question about a picture: its yes or no, its sentences, and one word on all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from recap.audit import AuditCase, Auditor, Picture, Verdict
+from recap.chats import ChatQuestion, NotAuditableError, asked
+from recap.claims import Claim
+from recap.claims.answers import said, spoken, yes_or_no
+from recap.claims.text import Unsure
+from recap.errors import RecapError
+from recap.texts import ClaimVerdict, TextReading, TextVerdict
+
+MOST_CLAIMS = 64
+"""of one answer that are audited"""
+NO_ANSWER = "the answer does not begin with yes or no"
+
+
+@dataclass(frozen=True)
+class RejectRule:
+    """When a whole answer counts as rejected, by its claims: any rejected, all rejected, or at least a share."""
+
+    share: float | None = None
+    """None for any"""
+
+    @classmethod
+    def of(cls, text: str) -> RejectRule:
+        """A rule by name or number.
+
+        >>> RejectRule.of("0.5").rejects([True, False]), RejectRule.of("all").rejects([True, False])
+        (True, False)
+        """
+        if text in ("any", "all"):
+            return cls(None if text == "any" else 1.0)
+        try:
+            share = float(text)
+        except ValueError:
+            share = 0.0
+        if not 0 < share <= 1:
+            raise RecapError(f'"{text}" is no rule: any, all, or a share of the claims such as 0.5')
+        return cls(share)
+
+    def rejects(self, accepted: Sequence[bool | None]) -> bool | None:
+        """Whether the answer is rejected, given the verdicts of its claims; None if none of them has one."""
+        decided = [each for each in accepted if each is not None]
+        if not decided:
+            return None
+        rejected = sum(not each for each in decided)
+        return rejected > 0 if self.share is None else rejected >= self.share * len(decided)
+
+
+@dataclass(frozen=True)
+class AnswerVerdict:
+    """One word on a whole answer, and the verdicts that it follows from."""
+
+    word: str
+    """accepted, rejected, cannot-be-told, uncalibrated (there is no policy), or no-verdict (outside the model's
+    domain)"""
+    reason: str
+    answer: str | None = None
+    """its yes or no"""
+    accepted: bool | None = None
+    risk: float | None = None
+    threshold: float | None = None
+    mode: str | None = None
+    correction: str | None = None
+    """the opposite answer, where the policy offers it instead"""
+    own: Verdict | None = None
+    """the verdict on the yes or no"""
+    claims: tuple[ClaimVerdict, ...] = ()
+    """those on the claims of its sentences"""
+    unsure: tuple[Unsure, ...] = ()
+
+
+@dataclass(frozen=True)
+class AnswerReading:
+    """What of an answer is audited: its yes or no to the question, and every other spatial claim that it makes."""
+
+    question: str
+    claim: Claim | None
+    """what the question asks; None where that is not one relation"""
+    answer: str | None
+    text: TextReading
+
+    @classmethod
+    def of(cls, auditor: Auditor, question: ChatQuestion, text: str, claims: str = "rules") -> AnswerReading:
+        """What holds nothing to audit is a NotAuditableError that says why. `claims` says who finds claims in texts."""
+        claim = question.claim
+        shown = said(text)
+        if shown is None:
+            raise NotAuditableError("the answer is a thought without an end")
+        answer = yes_or_no(spoken(shown.strip()) if shown.strip() else "") if claim is not None else None
+        try:
+            reading = auditor.read_text(shown, claims=claims)
+        except RecapError as error:
+            raise NotAuditableError(str(error)) from None
+        reading = _without_echo(reading, claim if answer is not None else None)
+        if answer is None and not reading.checks:
+            raise NotAuditableError(NO_ANSWER if claim is not None else _nothing(reading, question.why))
+        return cls(question.question, claim, answer, reading)
+
+    def cases(self, image: Picture, name: str | None = None) -> list[AuditCase]:
+        """What is audited about the picture, the yes or no first."""
+        own = [] if self.answer is None or self.claim is None else [(self.question, self.claim, self.answer)]
+        claims = [(check.question, check.claim, check.said.answer) for check in self.text.checks]
+        return [AuditCase(image, *each, name) for each in (*own, *claims)]
+
+    def judged(self, auditor: Auditor, verdicts: Sequence[Verdict], rule: RejectRule) -> AnswerVerdict:
+        """What follows from the verdicts on the cases. Claims without one are passed over, and said."""
+        own = None if self.answer is None else verdicts[0]
+        told = auditor.judge_text(self.text, verdicts if own is None else verdicts[1:])
+        if own is not None and own.foreign:
+            # |margin| speaks for the auditing model's own answer; for another one it says nothing.
+            if not told.claims:
+                raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
+            own = None
+        return replace(_judged(own, told, rule), own=own, claims=told.claims, unsure=told.unsure)
+
+
+def audit_answer(
+    auditor: Auditor, image: Picture, question: str, text: str, rule: RejectRule | None = None
+) -> AnswerVerdict:
+    """The verdict on an answer in words, as the guard gives it. What holds nothing to audit is a NotAuditableError."""
+    reading = AnswerReading.of(auditor, asked(question, "", auditor.graph), text)
+    return reading.judged(auditor, auditor.audit_many(reading.cases(image)), rule or RejectRule())
+
+
+def _judged(own: Verdict | None, told: TextVerdict, rule: RejectRule) -> AnswerVerdict:
+    if own is not None and not told.claims:
+        told_by = (own.risk, own.threshold, own.mode, own.correction)
+        return AnswerVerdict(own.word, own.reason, own.answer, own.accepted, *told_by)
+    each_one: list[Verdict | ClaimVerdict] = [*([] if own is None else [own]), *told.claims]
+    answer = None if own is None else own.answer
+    rejected = rule.rejects([each.accepted for each in each_one])
+    if rejected is None:
+        first = next((each for each in each_one if each.word == "no-verdict"), each_one[0])
+        word = "no-verdict" if first.word == "no-verdict" else "uncalibrated"
+        return AnswerVerdict(word, first.reason, answer)
+    denied = [each for each in each_one if each.accepted is False]
+    open_ones = [each for each in each_one if each.accepted is None]
+    decided = [each for each in each_one if each.accepted is not None]
+    reason = f"{len(denied)} of {len(each_one)} claims rejected"
+    if open_ones:
+        reason += f", {len(open_ones)} without a verdict"
+    if denied or open_ones:
+        reason += f"; {(denied or open_ones)[0].reason}"
+    # Where all that speaks against the answer cannot be told, neither can the answer.
+    untold = bool(denied) and all(each.word == "cannot-be-told" for each in denied)
+    word = ("cannot-be-told" if untold else "rejected") if rejected else "accepted"
+    shown = (denied or decided)[0]
+    if isinstance(shown, ClaimVerdict):
+        return AnswerVerdict(word, reason, answer, not rejected, **shown.by_policy)
+    told_by = (shown.risk, shown.threshold, shown.mode, shown.correction)
+    return AnswerVerdict(word, reason, answer, not rejected, *told_by)
+
+
+def _without_echo(reading: TextReading, claim: Claim | None) -> TextReading:
+    """The claims of the sentences, without the one that only repeats the question."""
+    repeated = None if claim is None else claim.statement
+    checks = [
+        check
+        for check in reading.checks
+        if repeated is None
+        or (check.said.subject.lower(), check.said.relation, (check.said.object or "").lower())
+        != (repeated.subject.lower(), repeated.relation, repeated.object.lower())
+    ]
+    why = f"the answer makes more than {MOST_CLAIMS} claims, and the first of them are audited"
+    more = tuple(Unsure(check.said.start, check.said.end, why) for check in checks[MOST_CLAIMS:])
+    extraction = replace(reading.extraction, unsure=(*reading.extraction.unsure, *more))
+    return replace(reading, checks=tuple(checks[:MOST_CLAIMS]), extraction=extraction)
+
+
+def _nothing(reading: TextReading, why: str) -> str:
+    unsure = reading.extraction.unsure
+    return f"the answer's claims were not understood: {unsure[0].why}" if unsure else why

@@ -1,0 +1,86 @@
+"""Answers in words: what was said beside the thinking, inside JSON, and the yes or no that it begins with."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import Any, cast
+
+from recap.claims.parser import APOSTROPHES
+
+HEAD = 200
+"""characters of an answer in which a yes or no is looked for"""
+SENTENCE_STARTS = re.compile(
+    r"a|an|as|based|because|both|he|i|in|it|it's|its|on|she|since|that|the|there|these|they|this|those", re.IGNORECASE
+)
+"""words that may follow a bare yes or no: "no the mug is …" answers, "no idea", "no mug is …" and "yes or no" do not"""
+_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>|\[THINK\].*?\[/THINK\]", re.IGNORECASE | re.DOTALL)
+_OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]", re.IGNORECASE)
+_CLOSED = re.compile(r".*(?:</(?:think|thinking|thought|reasoning)>|\[/THINK\])", re.DOTALL | re.IGNORECASE)
+"""a thought that the prompt opened and the answer ends"""
+_CONCLUDED = re.compile(r"(?:final answer|answer)\s*(?:is)?\s*[:：]?\s*[*_\"“]*(yes|no)\b", re.IGNORECASE)
+_FENCE = re.compile(r"^```(?:json)?|```$", re.MULTILINE)
+
+
+def said(text: str) -> str | None:
+    """The answer itself: closed thoughts become spaces, so that places stay. None if a thought has no end."""
+    shown = _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
+    return None if _OPEN_THOUGHT.search(shown) else shown
+
+
+def spoken(text: str) -> str:
+    """The words of an answer that is a JSON document: the value that answers, else all its strings."""
+    bare = _FENCE.sub("", text).strip()
+    if not bare.startswith(("{", "[")):
+        return text
+    try:
+        strings = list(_strings(json.loads(bare)))
+    except (ValueError, RecursionError):
+        return text
+    short = next((each for each in strings if each.strip().lower().rstrip(".!") in ("yes", "no")), None)
+    return short or " ".join(strings)
+
+
+def _strings(document: Any) -> list[str]:
+    match document:
+        case bool():
+            return ["yes" if document else "no"]
+        case str():
+            return [document]
+        case dict():
+            return [text for value in cast(dict[str, Any], document).values() for text in _strings(value)]
+        case list():
+            return [text for value in cast(list[Any], document) for text in _strings(value)]
+        case _:
+            return []
+
+
+def yes_or_no(text: str) -> str | None:
+    """The answer that a text begins with; None where it begins otherwise.
+
+    >>> yes_or_no("**Yes**, the mug is left of the laptop."), yes_or_no("NO."), yes_or_no("No idea.")
+    ('yes', 'no', None)
+    """
+    plain = re.sub(r"[*_`\"“”]", "", unicodedata.normalize("NFKC", text[:HEAD])).translate(APOSTROPHES)
+    match = re.match(r"\W*(yes|no)(?![\w'/-])(.*)", plain, re.IGNORECASE | re.DOTALL)
+    if match is None:
+        return None
+    answer, rest = match[1].lower(), match[2]
+    bare = re.match(r"[^\S\n]+([\w'/-]*\w[\w'/-]*)", rest)
+    return answer if bare is None or SENTENCE_STARTS.fullmatch(bare[1]) else None
+
+
+def concluded(text: str) -> str | None:
+    """The answer behind any thought: what the rest begins with, or the one answer that it names as such.
+
+    >>> concluded("<think>Is it no? The mug is right.</think> Yes."), concluded("It is on top. Final answer: no")
+    ('yes', 'no')
+    >>> concluded("<think>I wonder whether yes") is None
+    True
+    """
+    rest = _CLOSED.sub("", _THOUGHT.sub("", text))
+    if _OPEN_THOUGHT.search(rest):  # cut off inside a thought: nothing was answered
+        return None
+    named = {each.lower() for each in _CONCLUDED.findall(rest)}
+    return yes_or_no(rest.strip()) or (named.pop() if len(named) == 1 else None)

@@ -1,0 +1,106 @@
+"""Samples of lm-evaluation-harness: `samples_TASK_DATE.jsonl`, written by --log_samples (read with 0.4.13).
+
+A line has the dataset's `doc`, the `target` (of multiple choice, the place of the right choice), for every request its
+`arguments` (context, continuation, …) and its `resps`: log-likelihoods as `["-0.31", "False"]`, or generated text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+from recap.datasets.logs.sample import (
+    LONGEST_SAMPLE,
+    LogFields,
+    LogSample,
+    UnreadSampleError,
+    answer_in,
+    choice_word,
+    fields_of,
+    margin_of,
+    number,
+    read_sample,
+    truth,
+)
+from recap.errors import RecapError
+from recap.files import read_lines
+
+_NAME = re.compile(r"samples_(?P<task>.+?)_\d{4}-\d\d-\d\dT[\d.:-]+$")
+
+
+def lm_eval_samples(source: Path, fields: LogFields) -> Iterator[LogSample | UnreadSampleError]:
+    """The samples of a log; of several filters of one document, the first."""
+    named = _NAME.fullmatch(source.stem)
+    task = named["task"] if named else source.stem
+    seen: set[str] = set()
+    for place, line in logged_lines(source):
+        document = line.get("doc_id")
+        if "doc" not in line or "filtered_resps" not in line:
+            raise RecapError(f"{source}:{place}: this is no sample of lm-eval (it lacks doc or filtered_resps)")
+        if (key := str(document)) in seen:
+            continue
+        seen.add(key)
+        yield read_sample(place, partial(_sample, line, place, task, fields))
+
+
+def logged_lines(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Each line of a log as the JSON object that it is."""
+    found = False
+    for place, line in read_lines(source, "log", LONGEST_SAMPLE):
+        found = True
+        try:
+            value: Any = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise RecapError(f"{source}:{place}: not valid JSON: {error}") from None
+        if not isinstance(value, dict):
+            raise RecapError(f"{source}:{place}: the sample is not a JSON object")
+        yield place, cast(dict[str, Any], value)
+    if not found:
+        raise RecapError(f"{source}: the log is empty")
+
+
+def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -> LogSample:
+    requests = [cast(dict[str, Any], each) for each in cast(dict[str, Any], line.get("arguments") or {}).values()]
+    texts = [str(each.get("arg_1", "")) for each in requests]
+    responses = cast(list[Any], line["filtered_resps"])
+    if len(requests) == len(responses):
+        # Some metrics also score the choices without their question: only what follows the question counts.
+        asked = [i for i, each in enumerate(requests) if each.get("arg_0") == requests[0].get("arg_0")]
+        texts, responses = [texts[i] for i in asked], [responses[i] for i in asked]
+    margin = answer = None
+    choices: list[str] = []
+    if responses and all(_is_likelihood(each) for each in responses):
+        choices = list(fields.choices or texts)
+        if len(choices) != len(responses):
+            raise RecapError(f"{len(responses)} log-likelihoods, and {len(choices)} continuations")
+        margin = margin_of(map(choice_word, choices), [number(each[0]) for each in responses])
+        if margin is None:
+            raise RecapError(f"its choices are not yes and no: {', '.join(map(repr, choices[:4]))}")
+    elif responses:
+        answer = answer_in(_text(responses[0]))
+    return LogSample(
+        place=place,
+        id=f"{task}-{line.get('doc_id', place)}",
+        task=task,
+        harness="lm-eval",
+        document=fields_of(line["doc"]),
+        prompt=str(requests[0].get("arg_0", "")) if requests else "",
+        target=truth(line.get("target"), choices),
+        margin=margin,
+        answer=answer,
+    )
+
+
+def _is_likelihood(response: Any) -> bool:
+    """A pair of a log-likelihood and whether the continuation is the greedy one."""
+    pair = cast(list[Any], response) if isinstance(response, list) else []
+    return len(pair) == 2 and str(pair[1]) in ("True", "False")
+
+
+def _text(response: Any) -> str:
+    listed = cast(list[Any], response) if isinstance(response, list) else None
+    return _text(listed[0]) if listed else f"{response}"

@@ -1,0 +1,150 @@
+"""Official files (JSON, JSON lines, CSV, TSV, Parquet) as validated rows, and the pictures inside them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, TypeVar, cast
+
+import polars as pl
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from recap.claims import Lexicon, NoRelationError, Statement, default_lexicon
+from recap.datasets.reading import Loaded, MissingFileError, read_statement, validated_lines, validated_list
+from recap.errors import RecapError, reason
+from recap.probing import Item
+from recap.validation import explain
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def find_files(root: Path, *alternatives: str) -> list[Path]:
+    """The files of the first pattern that any match, in their order."""
+    for pattern in alternatives:
+        if found := sorted(each for each in root.glob(pattern) if each.is_file()):
+            return found
+    first, *others = alternatives
+    what = f"holds no {first}" if root.is_dir() else "no such folder"
+    more = f" (or {', '.join(others)})" if others and root.is_dir() else ""
+    raise MissingFileError(f"{root}: {what}{more}; --root names the folder with the official files")
+
+
+def rows_in(source: Path, model: type[Model]) -> Iterator[tuple[str, Model]]:
+    """Each row of a file as the model, with its place. A file without the official columns is refused in one line."""
+    match source.suffix.lower():
+        case ".jsonl":
+            yield from ((f"{source}:{place}", row) for place, row in validated_lines(source, model))
+        case ".json":
+            kind: Any = list.__class_getitem__(model)
+            listed = cast(list[Model], validated_list(source, TypeAdapter[list[Any]](kind)))
+            yield from ((f"{source}:{place}", row) for place, row in enumerate(listed))
+        case _:
+            wanted = [field.alias or name for name, field in model.model_fields.items()]
+            needed = [field.alias or name for name, field in model.model_fields.items() if field.is_required()]
+            for place, fields in enumerate(_columns(source, wanted, needed)):
+                try:
+                    yield f"{source}:{place}", model.model_validate(fields)
+                except ValidationError as error:
+                    raise RecapError(f"{source}:{place}: {explain(error)}") from None
+
+
+def _columns(source: Path, wanted: Sequence[str], needed: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Rows of these columns, as far as the file has them."""
+    parquet = source.suffix.lower() == ".parquet"
+    separator = "\t" if source.suffix.lower() == ".tsv" else ","
+    try:
+        if parquet:
+            names = list(pl.read_parquet_schema(source))
+        else:
+            names = pl.read_csv(source, separator=separator, n_rows=0).columns
+        if missing := [name for name in needed if name not in names]:
+            raise RecapError(
+                f"{source}: it has no column {' or '.join(missing)} (but {', '.join(names[:12])}): not the official "
+                "file, or another version of it"
+            )
+        there = [name for name in wanted if name in names]
+        if parquet:
+            frame = pl.read_parquet(source, columns=there)
+        else:
+            frame = pl.read_csv(source, separator=separator, columns=there, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        raise RecapError(f"{source}: not a whole {source.suffix[1:]} file: {str(error).splitlines()[0]}") from None
+    except OSError as error:
+        raise RecapError(f"{source}: cannot read the annotations: {reason(error)}") from None
+    yield from frame.iter_rows(named=True)
+
+
+def embedded(
+    source: Path, picture: str, name: Callable[[Mapping[str, Any], int], str], *fields: str
+) -> Iterator[tuple[str, bytes]]:
+    """The pictures inside a file, in the column `picture`: Parquet's structs with bytes, or base64."""
+    if source.suffix.lower() == ".json":
+        rows: Iterable[Mapping[str, Any]] = validated_list(source, TypeAdapter(list[dict[str, Any]]))
+    else:
+        rows = _columns(source, [picture, *fields], [picture])
+    for place, row in enumerate(rows):
+        held: object = row.get(picture)
+        if isinstance(held, Mapping):
+            held = cast(Mapping[str, object], held).get("bytes")
+        if isinstance(held, str):
+            try:
+                held = base64.b64decode(held, validate=True)
+            except binascii.Error:
+                raise RecapError(f"{source}:{place}: its picture is not base64") from None
+        if not isinstance(held, bytes) or not held:
+            raise RecapError(f"{source}:{place}: it holds no picture")
+        target = name(row, place)
+        if PurePosixPath(target).is_absolute() or ".." in PurePosixPath(target).parts:
+            raise RecapError(f"{source}:{place}: its picture's name leads out of the folder")
+        yield target, held
+
+
+class Collected:
+    """What official rows gave: items, what could not be read, and whether their count is the known one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.items: list[Item] = []
+        self.unread: list[str] = []
+        self.notes: list[str] = []
+        self.rows = 0
+        self.lexicon: Lexicon = default_lexicon()
+
+    def question(
+        self, place: str, number: str, unit: str, image: str, text: str, label: str | None, *, said: str = ""
+    ) -> None:
+        """A yes/no question, asked as it stands. `said` is what it says where the text is framed."""
+        self.rows += 1
+        try:
+            statement = read_statement(said or text, self.lexicon)
+        except NoRelationError as error:
+            self.leave(place, str(error))
+            return
+        self.add(number, unit, image, statement, label, text)
+
+    def leave(self, place: str, why: str) -> None:
+        """A row that states no relation between two named things."""
+        self.unread.append(f"{place}: {why}")
+
+    def add(
+        self, number: str, unit: str, image: str, statement: Statement, label: str | None, text: str | None = None
+    ) -> None:
+        self.items.append(Item(f"{self.name}-{number}", self.name, unit, image, statement, label, text))
+
+    def expect(
+        self, sources: Sequence[Path] | Path, rows: int, official: int | Sequence[int], what: str = "rows"
+    ) -> None:
+        """Note where a file has another number of rows than the official one is known to have."""
+        known = [official] if isinstance(official, int) else list(official)
+        if rows not in known:
+            where = sources if isinstance(sources, Path) else sources[0].parent
+            counts = " or ".join(f"{each:,}" for each in known)
+            self.notes.append(
+                f"{where}: {rows:,} {what}, where the official files have {counts}: another version, or a part of it"
+            )
+
+    @property
+    def loaded(self) -> Loaded:
+        return Loaded(tuple(self.items), tuple(self.unread), self.rows, tuple(self.notes))

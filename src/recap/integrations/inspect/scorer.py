@@ -1,0 +1,56 @@
+# Inspect is an optional dependency, typed only where it is installed.
+# pyright: reportMissingImports=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false, reportUntypedFunctionDecorator=false
+"""The scorer `recap/audit`: right or wrong where the answer is accepted, no score where it is not."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
+from inspect_ai.solver import TaskState
+
+from recap.answers import AnswerVerdict
+from recap.chats import NotAuditableError
+from recap.integrations.auditing import shared_auditor
+from recap.integrations.inspect.messages import picture_and_question
+
+
+@scorer(metrics=[accuracy(), stderr()])
+def audit(model: str | None = None, policy: str | None = None, reject_when: str = "any") -> Scorer:
+    """Scores the answers that RECAP accepts against their targets, and abstains from those that it rejects.
+
+    Accuracy is then that of the accepted answers; Inspect counts the others as unscored. A model or policy is named
+    as for `recap audit`. An answer whose audit has no verdict is not scored either, and its explanation says why.
+    """
+    auditor = shared_auditor(model, policy)
+
+    async def score(state: TaskState, target: Target) -> Score:
+        text = state.output.completion
+        try:
+            picture, question = picture_and_question(state.messages)
+            told = await asyncio.to_thread(auditor.audit, picture, question, text, reject_when)
+        except NotAuditableError as error:
+            return Score.unscored(answer=text, explanation=f"not audited: {error}", metadata={"recap": "skipped"})
+        if not told.accepted:
+            return Score.unscored(answer=told.answer or text, explanation=told.reason, metadata=_metadata(told))
+        right = (told.answer or text).strip().lower() in [each.strip().lower() for each in target]
+        return Score(
+            value=CORRECT if right else INCORRECT,
+            answer=told.answer or text,
+            explanation=told.reason,
+            metadata=_metadata(told),
+        )
+
+    return score
+
+
+def _metadata(told: AnswerVerdict) -> dict[str, Any]:
+    return {
+        "recap": told.word,
+        "accepted": told.accepted,
+        "risk": told.risk,
+        "threshold": told.threshold,
+        "mode": told.mode,
+    }

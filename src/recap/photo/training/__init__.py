@@ -1,0 +1,1 @@
+"""Training the model for photographs, apart from the product: `python -m recap.photo.training train --help`."""

@@ -1,0 +1,86 @@
+# torch types its own functions only in part.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+"""The lesson of looking: where a thing's name ends in a question, the decoder tells where that thing is.
+
+Yes and no about two things' places teach nothing as long as neither place is known, and training stays there. A head
+reads the decoder low down, so that the layers above can compare what was found; it is thrown away. Some attention
+heads just below it are told to look at the thing that is named.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+from recap.photo.training.questions import Asked, ThingTable
+
+Tensor = torch.Tensor
+BINS = 16
+"""steps along an axis in which a centre is told"""
+
+
+class LookHead(torch.nn.Module):
+    """Whether a thing is there, its width and height, and in which step along each axis its centre lies."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = torch.nn.LayerNorm(width)
+        self.out = torch.nn.Linear(width, 3 + 2 * BINS)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(…, 3 + 2 × BINS)."""
+        return self.out(self.norm(hidden))
+
+
+def look_loss(
+    found: Tensor, gaze: Tensor, names: Tensor, asked: Asked, table: ThingTable, blind: int = 0
+) -> tuple[Tensor, Tensor]:
+    """Mean losses over the names: of what is told, and of where attention goes.
+
+    Told is presence for all, and place and size of what is there and clearly the one meant; attention should be shared
+    among the places in its box. `found` is (n, questions, width, …), `gaze` (n, heads, questions, width, places);
+    `names` says whose name ends at a token (1: subject, 2: object, 0: neither). The first `blind` pictures are not
+    shown.
+    """
+    questions = names.shape[1]
+    kinds = torch.stack([asked.subject, asked.object], -1).flatten(1)
+    side = (names - 1).clamp(min=0)
+
+    def at_names(values: Tensor) -> Tensor:
+        """What is known of each kind (n, KINDS, …), at the names' tokens."""
+        index = kinds.view(*kinds.shape, *(1,) * (values.dim() - 2)).expand(-1, -1, *values.shape[2:])
+        both = values.gather(1, index).unflatten(1, (questions, 2))
+        return both.gather(2, side.view(*side.shape, *(1,) * (values.dim() - 2)).expand(-1, -1, -1, *values.shape[2:]))
+
+    used = (names > 0) & asked.valid[..., None]
+    used[:blind] = False
+    present, single, absent = at_names(table.present), at_names(table.single), at_names(table.absent)
+    box = at_names(table.box)
+    found = found.float()
+    told, sure = used & (present | absent), (used & single).float()
+    there = F.binary_cross_entropy_with_logits(found[..., 0], present.float(), reduction="none") * told
+    size = box[..., 2:] - box[..., :2]
+    off = F.smooth_l1_loss(torch.sigmoid(found[..., 1:3]), size, reduction="none", beta=0.1).sum(-1) * sure
+    centre = (box[..., 2:] + box[..., :2]) / 2 * BINS - 0.5
+    low = centre.floor().clamp(0, BINS - 2)
+    part = (centre - low).clamp(0, 1)
+    log = F.log_softmax(found[..., 3:].unflatten(-1, (2, BINS)), -1)
+    hit = torch.stack([1 - part, part], -1) * log.gather(-1, torch.stack([low, low + 1], -1).long())
+    where = -hit.sum((-1, -2)) * sure
+    count = sure.sum().clamp(min=1)
+    inside = places_in(table.box, gaze.shape[-1])
+    shares = at_names(inside / inside.sum(-1, keepdim=True))
+    astray = -((gaze.mean(1) * shares).sum(-1) * sure).sum()
+    return there.sum() / told.sum().clamp(min=1) + (2 * off + 0.5 * where).sum() / count, astray / count
+
+
+def places_in(box: Tensor, places: int) -> Tensor:
+    """(…, places): 1 at the grid's places that a box (…, 4) covers, at least at the one of its centre."""
+    side = round(places**0.5)
+    axis = (torch.arange(side, device=box.device) + 0.5) / side
+    x, y = axis.repeat(side), axis.repeat_interleave(side)
+    left, top, right, bottom = (each[..., None] for each in box.unbind(-1))
+    half = 0.5 / side
+    mx, my = (left + right) / 2, (top + bottom) / 2
+    inside = (x > left) & (x < right) & (y > top) & (y < bottom)
+    return (inside | (((x - mx).abs() <= half) & ((y - my).abs() <= half))).float()
