@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 TEXT = "The crate is on the suitcase, and the suitcase is not under the crate. It may be between them."
 
 
@@ -49,3 +51,18 @@ def test_notes_are_told_once_and_no_control_character_reaches_the_terminal(recap
 def test_a_picture_that_cannot_be_opened_is_refused(recap):
     ran = recap("audit", "nowhere.png", "--text", "What a lovely day!")
     assert (ran.code, len(ran.err.strip().splitlines())) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--text", "A mug is on the table.", "--claims", "both"), "only served models write"),
+        (("--text", "A mug is on the table.", "--claims", "all"), '"all" is not a way to find claims'),
+        (("Is the mug on the table?", "--claims", "both"), "--claims go with --text"),
+    ],
+)
+def test_who_may_list_claims_is_said_in_one_line(recap, arguments, why):
+    ran = recap("audit", "world:whatsup/0032", *arguments)
+    assert ran.code == 2
+    assert why in ran.err
+    assert len(ran.err.strip().splitlines()) == 1

@@ -32,8 +32,8 @@ def run(
         ),
     ] = None,
     claims: Annotated[
-        str | None, opt.option("WHO", "With --text: rules, model (a served one lists them), or both.", "rules")
-    ] = None,
+        str, opt.option("WHO", "With --text, who finds the claims: rules, model (a served one lists them), or both.")
+    ] = "rules",
     policy: opt.PolicyFile = None,
     any_model: opt.AnyModel = False,
     any_picture: opt.AnyPicture = False,
@@ -78,15 +78,15 @@ def run(
         raise RecapError("give either a QUESTION or a --text")
     if text is not None and answer is not None:
         raise RecapError("--answer belongs to a QUESTION; a --text says itself what holds")
-    if text is None and (exists is not None or claims is not None):
+    one_of(claims, CLAIM_SOURCES, "a way to find claims")
+    if text is None and (exists is not None or claims != "rules"):
         raise RecapError("--exists, --no-exists and --claims go with --text")
-    one_of(claims or "rules", CLAIM_SOURCES, "a way to find claims")
     case = None if question is None else AuditCase.of(image, question, answer, relations).opened()
     if case is None:
         open_image(image)  # one that cannot be opened is refused before a model is loaded
     auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
     if case is None:
-        told = auditor.audit_text(image, text or "", exists=exists, claims=claims or "rules")
+        told = auditor.audit_text(image, text or "", exists=exists, claims=claims)
     else:
         told = auditor.audit_many([case])[0]
     notes = list(told.notes)

@@ -65,8 +65,8 @@ def run(
         float | None, opt.option("S", "Guard: seconds the upstream may be silent.", "120", min=0.1, max=3600)
     ] = None,
     claims: Annotated[
-        str | None, opt.option("WHO", "Claims of texts: rules, or both (a served --model lists them too).", "rules")
-    ] = None,
+        str, opt.option("WHO", "Who finds the claims of texts: rules, or both (a served --model lists them too).")
+    ] = "rules",
     plain: opt.Plain = False,
     dtype: opt.Dtype = None,
     answers: opt.AnswerMode = None,
@@ -103,6 +103,7 @@ def run(
     from recap.server.run import serve, service_options
     from recap.server.service import Service
 
+    one_of(claims, ("rules", "both"), "a way to find claims here")
     options = service_options(host, **service)
     if upstream is not None and model is None:
         raise RecapError(
@@ -116,8 +117,7 @@ def run(
         if model is None:
             raise RecapError("--review needs --model: a table is about one model, and several come with the package")
     auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
-    one_of(claims or "rules", ("rules", "both"), "a way to find claims here")
     if claims == "both":
         _ = auditor.writer  # one that cannot write is refused at the start
-    options |= {"claims": claims or "rules", "review": review}
+    options |= {"claims": claims, "review": review}
     serve(Service(auditor, policy_file=policy, **options), host, port, notice)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -79,6 +80,28 @@ def test_a_model_that_does_not_answer_in_time_leaves_the_rules() -> None:
     assert "the model could not be asked to list the text's claims" in [each.why for each in told.unsure]
     with pytest.raises(RecapError, match=r"no answer within 0\.5 s"):
         audited(Server(habits=Habits(thinks=1.0)), claims="model", timeout=0.5)
+
+
+@pytest.mark.parametrize(("thinks", "listed"), [(0.0, True), (1.0, False)])
+def test_a_service_asks_its_model_too_and_tells_no_address(thinks: float, listed: bool) -> None:
+    pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'recap-vlm[server]'")
+    from starlette.testclient import TestClient
+
+    from recap.server.app import create_app
+    from recap.server.service import Service
+
+    with serving(Server(habits=Habits(writes=LIST, thinks=thinks))) as server, warnings.catch_warnings():
+        warnings.simplefilter("ignore", RecapWarning)
+        model = RemoteModel.load(server.address, **QUICK, timeout=0.5)
+        service = Service(Auditor(model, replace(load_policy(policy_file("world:aligned")), model=None)), claims="both")
+        with TestClient(create_app(service)) as client:
+            found = client.post("/v1/audit/text", json={"image": PICTURE, "text": TEXT, "exists": False})
+        model.close()
+    assert found.status_code == 200
+    assert "crate" in {each["subject"] for each in found.json()["claims"]}
+    why = " ".join(each["why"] for each in found.json()["unsure"])
+    assert ('"ball" is not in the text' in why, "could not be asked" in why) == (listed, not listed)
+    assert str(server.port) not in found.text
 
 
 def test_a_model_on_this_machine_is_told_apart() -> None:
