@@ -239,7 +239,7 @@ class TestSpellings:
         found = model.margins([request])[0]
         assert model.way == "tree"
         assert found == pytest.approx(model.scorer.plain(request), abs=1e-4)
-        inputs = model.scorer._plain_inputs(QUESTIONS[0], request)
+        inputs = model.scorer.prompt_inputs(QUESTIONS[0], request)
         with torch.inference_mode():
             shares = torch.softmax(model.scorer.model(**inputs).logits[0, -1].double(), -1)
         assert model.prompter.spelled is not None
