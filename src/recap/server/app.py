@@ -69,6 +69,7 @@ def create_app(service: Service) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         openapi_url="/v1/openapi.json",
+        telemetry={"logs": False},  # it would record what was sent where a request is refused
     )
     app.state.metrics, app.state.pictures = metrics, pictures
     metrics.resources(pictures, bodies)
