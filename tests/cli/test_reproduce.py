@@ -45,7 +45,7 @@ def numbers(out: Path) -> dict[tuple[str, ...], Any]:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--suite", "papr"), 'recap: "papr" is not a suite; did you mean "paper"? (world, paper)'),
+        (("--suite", "papr"), 'recap: "papr" is not a suite; did you mean "paper"? (world, paper, photo)'),
         (("--only", "mechansm"), 'recap: "mechansm" is not an experiment; did you mean "mechanism"?'),
         (("--suite", "paper"), "recap: suite paper reads the benchmarks from a folder of yours: give --data DIR"),
         (("--model", "qwen=x"), 'recap: "qwen" is not a model of suite world'),

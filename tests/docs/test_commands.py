@@ -18,6 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 import typer
+import yaml
 from typer.testing import Result
 
 from recap.cli.main import app
@@ -210,8 +211,11 @@ def test_every_block_has_a_rule() -> None:
                 assert all(json.loads(line) for line in block.text.splitlines())
             elif block.language == "toml":
                 tomllib.loads(block.text)
+            elif block.language == "yaml":
+                assert yaml.safe_load(block.text), block.place
             else:
-                assert block.language in ("python", "indented", "bash", "sh", "console", "text"), block.place
+                # shell: commands of other programs, which tests/integrations runs
+                assert block.language in ("python", "indented", "bash", "sh", "shell", "console", "text"), block.place
 
 
 def test_the_rules_are_alive() -> None:

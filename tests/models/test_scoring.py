@@ -234,5 +234,5 @@ def test_likelihoods_of_continuations_differ_by_the_margin(built: tuple[str, Any
 
 def _last_logits(local: LocalModel, request: Request, question: str) -> torch.Tensor:
     with torch.inference_mode():
-        inputs = local.scorer._plain_inputs(question, request)
+        inputs = local.scorer.prompt_inputs(question, request)
         return local.scorer.model(**inputs, use_cache=False).logits[0, -1]
