@@ -212,7 +212,7 @@ def test_every_block_has_a_rule() -> None:
             elif block.language == "toml":
                 tomllib.loads(block.text)
             elif block.language == "yaml":
-                assert yaml.safe_load(block.text), block.place
+                assert yaml.compose(block.text), block.place  # tags of the host's own stay unread
             else:
                 # shell: commands of other programs, which tests/integrations runs
                 assert block.language in ("python", "indented", "bash", "sh", "shell", "console", "text"), block.place
