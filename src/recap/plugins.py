@@ -33,7 +33,10 @@ def load_plugin(kind: str, name: str) -> Any:
         return entry.load()
     except RecapError:
         raise
-    except Exception as error:  # whatever a stranger's package does when it is imported, it is told in a line
+    except (
+        Exception,
+        SystemExit,
+    ) as error:  # whatever a stranger's package does when it is imported, it is told in a line
         raise RecapError(f"{told_by(kind, name)} cannot be loaded: {type(error).__name__}: {error}") from error
 
 

@@ -244,7 +244,8 @@ def _relation_verdict(check: Check, verdict: Judged, supposed: _Supposed) -> Cla
         word = "uncalibrated" if verdict.no_verdict is None else "no-verdict"
         return ClaimVerdict(said, check.question, None, word, verdict.reason, verdict)
     objection = supposed.objection(said, verdict.row.direct.image) if said.answer == "yes" else None
-    if objection is not None:
+    # That nothing shows the things is said of what would else be accepted; a claim that is denied has its own reason.
+    if objection is not None and (objection[0] or verdict.accepted):
         absent, why = objection
         return ClaimVerdict(said, check.question, False, "rejected", f"rejected: {why}", verdict, absent)
     if verdict.risk is None and verdict.mode == "fallback" and not verdict.foreign:

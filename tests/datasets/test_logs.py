@@ -238,6 +238,33 @@ def test_a_broken_archive_is_one_line(tmp_path: Path, monkeypatch: pytest.Monkey
         import_log("inspect", LOGS / "inspect.eval")
 
 
+@pytest.mark.parametrize("name", ["9" * 5000, "encrypted"])
+def test_an_archive_that_nobody_here_can_open_is_one_line(name: str, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
+        archive.writestr("header.json", json.dumps({"eval": {"task": "t"}}))
+        archive.writestr(f"samples/{name}.json", b"not JSON")
+    data = bytearray((tmp_path / "a.eval").read_bytes())
+    if name == "encrypted":
+        for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+            data[data.rindex(mark) + at] |= 1
+    (tmp_path / "a.eval").write_bytes(data)
+    with pytest.raises(RecapError, match=r"cannot read samples/"):
+        import_log("inspect", tmp_path / "a.eval")
+    (tmp_path / "b.json").write_text('{"eval": {}, "samples": 5}')
+    with pytest.raises(RecapError, match=r"samples is not a list"):
+        import_log("inspect", tmp_path / "b.json")
+
+
+def test_samples_without_a_number_are_not_one(tmp_path: Path) -> None:
+    source = next(LOGS.glob("samples_spatial_choice_*.jsonl"))
+    lines = [json.loads(line) for line in source.read_text("utf-8").splitlines()]
+    known = import_log("lm-eval", source)
+    for line in lines:
+        line.pop("doc_id", None)
+    (tmp_path / "samples.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert len(import_log("lm-eval", tmp_path / "samples.jsonl").rows) >= len(known.rows)
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=4),
     lambda inner: (

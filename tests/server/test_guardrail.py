@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from recap import Auditor
 from recap.chats import ChatQuestion
 from recap.server.app import create_app
-from recap.server.guard.litellm import UNASKED, AskedQuestions
+from recap.server.guard.litellm import MOST_ANSWERS, UNASKED, AskedQuestions
 from recap.server.intake.bodies import GUARDRAIL
 from recap.server.service import REJECT_TEXT, Service
 from tests.server.callers import ask
@@ -51,6 +51,20 @@ def test_rejected_answers_are_replaced_one_by_one_where_that_is_wished(client: T
     wish = {"additional_provider_specific_params": {"on_reject": "replace", "other": 1}}
     found = sent(client, "response", texts=["Yes.", "No."], structured_messages=ask(url), **wish)
     assert found == {"action": "GUARDRAIL_INTERVENED", "texts": ["Yes.", REJECT_TEXT], "blocked_reason": None}
+
+
+def test_answers_beyond_what_is_audited_pass_only_where_failures_do(auditor: Auditor, url: str) -> None:
+    many = {"texts": ["Yes."] * MOST_ANSWERS + ["No."], "structured_messages": ask(url)}
+    for closed, action in ((False, "NONE"), (True, "BLOCKED")):
+        service = Service(auditor, on_failure="reject" if closed else "pass")
+        with TestClient(create_app(service)) as client:
+            assert sent(client, "response", **many)["action"] == action
+
+
+def test_a_call_that_asks_anew_is_not_held_to_its_last_question(client: TestClient, url: str) -> None:
+    sent(client, "request", structured_messages=ask(url), litellm_call_id="again")
+    sent(client, "request", structured_messages=[{"role": "user", "content": "Hello!"}], litellm_call_id="again")
+    assert sent(client, "response", texts=["No."], litellm_call_id="again")["action"] == "NONE"
 
 
 def test_what_is_not_known_or_not_spatial_passes(client: TestClient, url: str) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import recap
 from recap import MarginTable, RecapError, read_table, write_table
 from recap.table.frames import KINDS
+from recap.table.io import append_table
 from tests.tables import fields, random_rows, table_of
 
 Run = Callable[..., Any]
@@ -190,3 +191,18 @@ def test_objects_are_short_to_look_at(table: MarginTable) -> None:
         assert "<table>" in html
         assert len(html) < 20_000
     assert "<script>" not in table_of(fields("<script>")).__class__._repr_html_(table_of(fields("<script>")))
+
+
+def test_nobody_writes_into_a_tables_columns() -> None:
+    table = table_of(*random_rows(6))
+    for column in (table.direct("image"), table.yes, table.units, table.where(table.yes).direct("image")):
+        with pytest.raises(ValueError, match="read-only"):
+            column[:] = 0
+
+
+def test_rows_are_added_behind_a_line_that_an_editor_left_open(tmp_path: Path) -> None:
+    rows = table_of(*random_rows(3)).rows
+    write_table(rows[:2], tmp_path / "t.jsonl")
+    (tmp_path / "t.jsonl").write_bytes((tmp_path / "t.jsonl").read_bytes().rstrip(b"\n"))
+    append_table(rows[2:], tmp_path / "t.jsonl")
+    assert read_table(tmp_path / "t.jsonl").rows == rows

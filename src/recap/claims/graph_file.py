@@ -86,7 +86,12 @@ def load_graph(path: str | Path | None = None) -> Graph:
 def _packaged(name: str) -> Graph:
     """A graph that another package brings: its TOML file, or a function that returns one."""
     brought = load_plugin("graphs", name)
-    found: Any = brought() if callable(brought) else brought
+    try:
+        found: Any = brought() if callable(brought) else brought
+    except RecapError:
+        raise
+    except Exception as error:  # a stranger's function, as when it is imported
+        raise RecapError(f"{told_by('graphs', name)} failed: {type(error).__name__}: {error}") from error
     if isinstance(found, Graph):
         return found
     found = Path(found) if isinstance(found, str) else found

@@ -81,7 +81,7 @@ def check_policy(
     if policy.graph != graph.hash and not force:
         raise RecapError(
             f"the policy was calibrated with another relation graph ({_short(policy.graph)}, here "
-            f"{_short(graph.hash)}); calibrate again, give its --graph, or use --force"
+            f"{_short(graph.hash)}); calibrate again, or give its --graph"
         )
     if policy.model is None or model is None or force or any_model:
         return

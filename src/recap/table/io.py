@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import warnings
@@ -93,8 +94,10 @@ def append_table(rows: Iterable[Row], path: str | Path) -> None:
     if not data:
         return
     try:
-        with Path(path).open("ab", buffering=0) as stream:
-            end = stream.tell()
+        with Path(path).open("ab+", buffering=0) as stream:
+            end = stream.seek(0, os.SEEK_END)
+            if end and _last_byte(stream, end) != b"\n":  # an editor may have dropped it
+                data = b"\n" + data
             try:
                 if stream.write(data) != len(data):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -104,6 +107,11 @@ def append_table(rows: Iterable[Row], path: str | Path) -> None:
                 raise
     except OSError as error:
         raise RecapError(f"{path}: cannot add rows: {reason(error)}") from None
+
+
+def _last_byte(stream: io.FileIO, end: int) -> bytes:
+    stream.seek(end - 1)
+    return stream.read(1)
 
 
 def row_record(row: Row) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,15 @@ from recap.tabular import Tabular
 
 SHOWN = 5
 """rows of a table that a notebook shows"""
+
+
+Column = TypeVar("Column", bound=NDArray[Any])
+
+
+def frozen(column: Column) -> Column:
+    """A column that nobody can write to: tables share theirs, also with risks of other people's."""
+    column.setflags(write=False)
+    return column
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,10 @@ class Channel:
     supports: Floats
     support_weights: Floats
     """β_s, 0 where there is no edge"""
+
+    def __post_init__(self) -> None:
+        for column in vars(self).values():
+            frozen(column)
 
     def where(self, rows: NDArray[np.intp]) -> Channel:
         return Channel(**{name: column[rows] for name, column in vars(self).items()})
@@ -104,7 +117,7 @@ class MarginTable:
         chosen = np.flatnonzero(keep)
         places = tuple(self.places[i] for i in chosen) if self.places else ()
         channels = {name: channel.where(chosen) for name, channel in self._channels.items()}
-        directs = {name: column[chosen] for name, column in self._directs.items()}
+        directs = {name: frozen(column[chosen]) for name, column in self._directs.items()}
         return MarginTable(tuple(self.rows[i] for i in chosen), self.graph, self.source, places, channels, directs)
 
     def of_family(self, family: str) -> MarginTable:
@@ -121,22 +134,22 @@ class MarginTable:
     @cached_property
     def yes(self) -> Bools:
         """Whether the audited answer is yes."""
-        return np.array([row.says_yes for row in self.rows], dtype=bool)
+        return frozen(np.array([row.says_yes for row in self.rows], dtype=bool))
 
     @cached_property
     def labelled(self) -> Bools:
         """Whether the truth is known."""
-        return np.array([row.label is not None for row in self.rows], dtype=bool)
+        return frozen(np.array([row.label is not None for row in self.rows], dtype=bool))
 
     @cached_property
     def positive(self) -> Bools:
         """Whether the statement is true. Only meaningful where `labelled`."""
-        return np.array([row.label == "yes" for row in self.rows], dtype=bool)
+        return frozen(np.array([row.label == "yes" for row in self.rows], dtype=bool))
 
     @cached_property
     def covered(self) -> Bools:
         """Whether the graph knows the relation."""
-        return np.array([row.claim is not None for row in self.rows], dtype=bool)
+        return frozen(np.array([row.claim is not None for row in self.rows], dtype=bool))
 
     @cached_property
     def families(self) -> tuple[str, ...]:
@@ -147,7 +160,7 @@ class MarginTable:
     def units(self) -> NDArray[np.intp]:
         """Each row's unit as a number. Units are numbered by name, so that their order in the file means nothing."""
         number = {name: i for i, name in enumerate(sorted({row.unit for row in self.rows}))}
-        return np.array([number[row.unit] for row in self.rows], dtype=np.intp)
+        return frozen(np.array([number[row.unit] for row in self.rows], dtype=np.intp))
 
     @cached_property
     def model(self) -> str | None:
@@ -160,14 +173,14 @@ class MarginTable:
     def direct(self, name: str) -> Floats:
         """One margin of the direct question, (n,): image, text, ca_bidirectional or ca_combined."""
         if name not in self._directs:
-            self._directs[name] = np.array([getattr(row.direct, name) for row in self.rows], dtype=float)
+            self._directs[name] = frozen(np.array([getattr(row.direct, name) for row in self.rows], dtype=float))
         return self._directs[name]
 
     @property
     def paraphrases(self) -> Floats:
         """Margins of the paraphrased direct question, (n, P)."""
         if "paraphrases" not in self._directs:
-            self._directs["paraphrases"] = _padded([row.direct.paraphrases or [] for row in self.rows])
+            self._directs["paraphrases"] = frozen(_padded([row.direct.paraphrases or [] for row in self.rows]))
         return self._directs["paraphrases"]
 
     def channel(self, name: str) -> Channel:

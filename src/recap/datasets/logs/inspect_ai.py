@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import lzma
 import re
 import struct
 import zipfile
@@ -34,6 +35,11 @@ from recap.files import reading
 
 ZSTANDARD = 93
 """how current versions compress; Python reads it by itself from 3.14 on"""
+UNREADABLE = (
+    ValueError, RecursionError, RuntimeError, EOFError, OSError,
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error,
+)  # fmt: skip
+"""what reading an entry of an archive may raise: damaged, encrypted, or compressed as nobody here can read"""
 ONE_SIDED = "only one of yes and no is among the logged log-probabilities, so there is an answer and no margin"
 
 
@@ -65,7 +71,10 @@ def _document(source: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     if not isinstance(log, dict) or "eval" not in log:
         raise RecapError(f"{source}: this is no log of Inspect (a .eval archive, or JSON with eval and samples)")
     found = cast(dict[str, Any], log)
-    return found, cast(list[dict[str, Any]], found.get("samples") or [])
+    samples: Any = found.get("samples") or []
+    if not isinstance(samples, list):
+        raise RecapError(f"{source}: samples is not a list")
+    return found, cast(list[dict[str, Any]], samples)
 
 
 def _archive(source: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
@@ -83,7 +92,8 @@ def _archive(source: Path) -> tuple[dict[str, Any], Iterator[dict[str, Any]]]:
 
 def _order(name: str) -> tuple[Any, ...]:
     """Numbers by their size: sample 10 comes after sample 9."""
-    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name))
+    parts = ((part.lstrip("0"), part) for part in re.split(r"(\d+)", name))
+    return tuple((0, len(bare), bare) if part.isdecimal() else (1, 0, part) for bare, part in parts)
 
 
 def _entry(source: Path, info: zipfile.ZipInfo) -> dict[str, Any]:
@@ -91,7 +101,9 @@ def _entry(source: Path, info: zipfile.ZipInfo) -> dict[str, Any]:
         raise RecapError(f"{source}: {info.filename} has more than {LONGEST_SAMPLE >> 20} MiB")
     try:
         value: Any = json.loads(_content(source, info))
-    except (ValueError, RecursionError, zipfile.BadZipFile, zlib.error, struct.error, OSError) as error:
+    except RecapError:
+        raise
+    except UNREADABLE as error:
         raise RecapError(f"{source}: cannot read {info.filename}: {error}") from None
     if not isinstance(value, dict):
         raise RecapError(f"{source}: {info.filename} is not a JSON object")

@@ -41,9 +41,9 @@ def lm_eval_samples(source: Path, fields: LogFields) -> Iterator[LogSample | Unr
         document = line.get("doc_id")
         if "doc" not in line or "filtered_resps" not in line:
             raise RecapError(f"{source}:{place}: this is no sample of lm-eval (it lacks doc or filtered_resps)")
-        if (key := str(document)) in seen:
+        if document is not None and str(document) in seen:
             continue
-        seen.add(key)
+        seen.add(str(document))
         yield read_sample(place, partial(_sample, line, place, task, fields))
 
 

@@ -12,7 +12,7 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accurac
 from inspect_ai.solver import TaskState
 
 from recap.answers import AnswerVerdict
-from recap.chats import NotAuditableError
+from recap.errors import RecapError
 from recap.integrations.auditing import shared_auditor
 from recap.integrations.inspect.messages import picture_and_question
 
@@ -31,7 +31,7 @@ def audit(model: str | None = None, policy: str | None = None, reject_when: str 
         try:
             picture, question = picture_and_question(state.messages)
             told = await asyncio.to_thread(auditor.audit, picture, question, text, reject_when)
-        except NotAuditableError as error:
+        except RecapError as error:  # what is not to be audited, and a picture that cannot be read
             return Score.unscored(answer=text, explanation=f"not audited: {error}", metadata={"recap": "skipped"})
         if not told.accepted:
             return Score.unscored(answer=told.answer or text, explanation=told.reason, metadata=_metadata(told))

@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from recap.chats import ChatQuestion, NotAuditableError, read_messages
-from recap.server.guard.annotation import Annotation
+from recap.server.guard.annotation import Annotation, failed
 from recap.server.guard.guarded import GuardedAnswers
 from recap.server.intake.bodies import GUARDRAIL, read_document
 from recap.server.routes import ERRORS, body_schema
@@ -26,6 +26,7 @@ MOST_ANSWERS = 8
 MOST_CALLS = 4096
 SECONDS = 600.0
 """how long a question waits for its answer"""
+TOO_MANY = f"only the first {MOST_ANSWERS} answers of a call are audited"
 UNASKED = "its question is not known here: use the guardrail before and after the call (mode: [pre_call, post_call])"
 
 OnReject = Literal["block", "replace"]
@@ -115,10 +116,13 @@ def add_guardrail(app: FastAPI, service: Service, answers: GuardedAnswers) -> No
         if given.input_type == "request":
             if call is not None and isinstance(found, ChatQuestion):
                 held.put(client, call, found)
+            elif call is not None:  # what was asked before under this name is not what is asked now
+                held.take(client, call)
             return GuardrailResponse(action="NONE")
         asked = found or (None if call is None else held.get(client, call)) or NotAuditableError(UNASKED)
         texts = given.texts or []
         told = [await answers.told(asked, lambda text=text: text, call, client) for text in texts[:MOST_ANSWERS]]
+        told += [failed(TOO_MANY, service.fails_closed) for _ in texts[MOST_ANSWERS:]]
         return _response(texts, told, given.additional_provider_specific_params, service)
 
 
@@ -129,8 +133,8 @@ def _response(texts: list[str], told: list[Annotation], wishes: _Wishes | None, 
     wished = None if wishes is None else wishes.on_reject
     if (wished or ("replace" if service.on_reject == "replace" else "block")) == "block":
         return GuardrailResponse(action="BLOCKED", blocked_reason=denied[0].reason)
-    kept = [service.reject_text if each.accepted is False else text for text, each in zip(texts, told, strict=False)]
-    return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=[*kept, *texts[len(told) :]])
+    kept = [service.reject_text if each.accepted is False else text for text, each in zip(texts, told, strict=True)]
+    return GuardrailResponse(action="GUARDRAIL_INTERVENED", texts=kept)
 
 
 def _size(question: ChatQuestion) -> int:
