@@ -101,10 +101,14 @@ def load_r_bench(root: Path) -> Loaded:
     return found.loaded
 
 
+def _pictures_of_questions(root: Path, files: str) -> Iterator[tuple[str, bytes]]:
+    for source in find_files(root, files):
+        yield from embedded(source, "image", lambda row, _: _numbered(row["question_id"]), "question_id")
+
+
 def r_bench_pictures(root: Path) -> Iterator[tuple[str, bytes]]:
     """One picture per question, from the Parquet files."""
-    for source in find_files(root, "train-*.parquet"):
-        yield from embedded(source, "image", lambda row, _: _numbered(row["question_id"]), "question_id")
+    return _pictures_of_questions(root, "train-*.parquet")
 
 
 class _MMRelParquet(BaseModel):
@@ -137,8 +141,7 @@ def load_mmrel(root: Path) -> Loaded:
 
 def mmrel_pictures(root: Path) -> Iterator[tuple[str, bytes]]:
     """One picture per question, from the Parquet files."""
-    for source in find_files(root, "data-*.parquet"):
-        yield from embedded(source, "image", lambda row, _: _numbered(row["question_id"]), "question_id")
+    return _pictures_of_questions(root, "data-*.parquet")
 
 
 class _BlinkRow(BaseModel):

@@ -49,7 +49,7 @@ AIMS = {
 
 
 @dataclass(frozen=True)
-class Asked:
+class PhotoQuestion:
     """A question about a photograph, its true answer, and what it measures."""
 
     image: int
@@ -70,7 +70,7 @@ def worded(topic: str, subject: str, obj: str) -> str:
     return " ".join(plain.replace(ARTICLE, article_of(subject)).replace(SUBJECT, subject).split())
 
 
-def box_asked(boxes: Boxes, ids: Sequence[int]) -> list[Asked]:
+def box_asked(boxes: Boxes, ids: Sequence[int]) -> list[PhotoQuestion]:
     """Questions about held-out pictures: answered by rule, the same for every model."""
     frequency, together = thing_frequencies(torch.from_numpy(boxes.kind))
     boxes = boxes.of(np.array(ids, np.int64))
@@ -82,20 +82,20 @@ def box_asked(boxes: Boxes, ids: Sequence[int]) -> list[Asked]:
     asked, columns = box_questions(sampler, table)
     families = family_of(columns, asked)
     names, said = [*things()], topics()
-    found: list[Asked] = []
+    found: list[PhotoQuestion] = []
     for row, image in enumerate(ids):
         for column in torch.where(asked.valid[row])[0].tolist():
             topic, a, b = (int(x[row, column]) for x in (asked.topic, asked.subject, asked.object))
             text = worded(said[topic], names[a], names[b])
-            found.append(Asked(image, text, bool(asked.yes[row, column] > 0.5), (str(families[row, column]),)))
+            found.append(PhotoQuestion(image, text, bool(asked.yes[row, column] > 0.5), (str(families[row, column]),)))
     return found
 
 
-def statement_asked(statements: Iterable[PersonStatement], there: set[int]) -> list[Asked]:
+def statement_asked(statements: Iterable[PersonStatement], there: set[int]) -> list[PhotoQuestion]:
     """People's statements about the photographs that there are, of things that the model knows."""
     known = number_of()
     return [
-        Asked(
+        PhotoQuestion(
             said.image,
             question(said.subject, said.relation, said.object),
             said.label,
@@ -107,7 +107,7 @@ def statement_asked(statements: Iterable[PersonStatement], there: set[int]) -> l
 
 
 def ask(
-    model: LikelihoodModel, asked: Sequence[Asked], paths: dict[int, Path], tell: Callable[[int], None]
+    model: LikelihoodModel, asked: Sequence[PhotoQuestion], paths: dict[int, Path], tell: Callable[[int], None]
 ) -> list[float]:
     """The model's margin for every question."""
     by_image: dict[int, list[int]] = {}
@@ -133,7 +133,7 @@ def _open(path: Path) -> Image.Image:
         raise RecapError(f"{path}: cannot be read as a picture ({error})") from None
 
 
-def by_family(asked: Sequence[Asked], margins: Sequence[float]) -> dict[str, dict[str, float]]:
+def by_family(asked: Sequence[PhotoQuestion], margins: Sequence[float]) -> dict[str, dict[str, float]]:
     """Accuracy by family, on true and on false ones too: a positive margin is a yes."""
     rows: dict[str, list[tuple[bool, bool]]] = {}
     for each, margin in zip(asked, margins, strict=True):
