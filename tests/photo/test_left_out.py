@@ -22,7 +22,7 @@ from recap.photo.training.annotations import (
 )
 from recap.photo.training.card import card
 from recap.photo.training.lessons import Lessons
-from recap.photo.training.measure import Asked, by_family
+from recap.photo.training.measure import PhotoQuestion, by_family
 from recap.photo.training.photographs import SIDE, Photographs
 from recap.photo.training.plan import Plan
 from recap.photo.training.record import record, resume, save
@@ -126,7 +126,10 @@ def test_an_interrupted_training_gives_the_same_weights(statements, tmp_path: Pa
         card(folder)
     (folder / "record").mkdir()
     (tmp_path / "whole" / "training.json").rename(folder / "record" / "training.json")
-    asked = [Asked(50, "Is there a cat?", True, ("existence",)), Asked(50, "Is there a bed?", False, ("existence",))]
+    asked = [
+        PhotoQuestion(50, "Is there a cat?", True, ("existence",)),
+        PhotoQuestion(50, "Is there a bed?", False, ("existence",)),
+    ]
     figures = {"figures": {"held-out": by_family(asked, [1.0, 1.0])}}
     (folder / "record" / "figures.json").write_text(json.dumps(figures))
     text = card(folder)
