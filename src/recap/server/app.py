@@ -29,6 +29,7 @@ from recap.server.intake.budget import BusyError
 from recap.server.intake.images import PictureOpener
 from recap.server.labels import add_labels
 from recap.server.logs import RequestLog, event
+from recap.server.memory import trimming
 from recap.server.metrics import Metrics
 from recap.server.page import add_page, draw_ahead
 from recap.server.readiness import Readiness
@@ -55,7 +56,8 @@ def create_app(service: Service) -> FastAPI:
     async def running(_app: FastAPI) -> AsyncGenerator[None]:
         await batcher.start()
         draw_ahead()
-        yield
+        async with trimming():
+            yield
         await batcher.close()
         await asyncio.to_thread(pictures.pool.close)
         if guard is not None:

@@ -16,6 +16,7 @@ from recap.audit import Auditor
 from recap.errors import RecapError, one_of, reason
 from recap.models.remote.address import is_remote, key_in, parse_address
 from recap.server import logs
+from recap.server.memory import return_freed_memory
 from recap.server.reload import listen_for_hangup, reload_policy
 from recap.server.service import Limits, Service
 from recap.server.tokens import TOKEN, read_tokens, token_in_environment
@@ -143,6 +144,7 @@ def serve(
     logs.set_up(as_json=service.log_requests)
     app = create_app(service)
     _allow_files(service.limits.connections)
+    return_freed_memory()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With its protocol named, asyncio sets TCP_NODELAY on the connections.
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
