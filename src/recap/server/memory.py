@@ -13,7 +13,7 @@ TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 ARENAS = 2
 """heaps that threads share; by default there are eight for each core, each with its own gaps"""
 LARGE = 2 << 20
-"""bytes of an allocation that is mapped by itself and returned when freed. Unset, it follows the largest freed block."""
+"""bytes of a block that is mapped by itself and returned when freed; unset, it follows the largest freed block"""
 TRIMMED_EVERY = 5.0
 """seconds between looks for free pages in the middle of the heaps"""
 
