@@ -7,6 +7,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ from recap.models.layout import TreeBatch
 from recap.models.load import load_model
 from recap.models.local import DTYPES, LocalModel
 from recap.models.processor import load_processor
+from recap.models.scoring import LaunchedForward
 from recap.probes import merge, plan_probes, printed_calls
 from recap.probing import Item, LocalEngine, ProbeRun
 from recap.store import Store
@@ -231,10 +233,12 @@ def _one_by_one(local: LocalModel, requests: Sequence[Request], items: Sequence[
 
 
 class _TimedModel:
-    """A model whose turns are timed, each with its tokens."""
+    """A model whose turns are timed, each with its tokens: from its beginning, or from the end of the one before."""
 
     def __init__(self, local: LocalModel) -> None:
         self.local, self.batches = local, list[tuple[int, float]]()
+        self.launches = local.launches
+        self._begun, self._last = deque[float](), 0.0
         self.identity, self.way, self.tokens = local.identity, local.way, local.tokens
         self.padded, self.preparing, self.kept = local.padded, local.preparing, local.kept
         self.size, self.prepare = local.size, local.prepare
@@ -246,11 +250,22 @@ class _TimedModel:
     def expect(self, tokens: int) -> None:
         """Whether to compile is the bench's own choice."""
 
-    def margins(self, requests: Sequence[Request], prepared: TreeBatch | None = None) -> list[list[float]]:
-        start = time.monotonic()
+    def begin(
+        self, requests: Sequence[Request], prepared: TreeBatch | None = None
+    ) -> TreeBatch | LaunchedForward | None:
+        self._begun.append(time.monotonic())
+        return self.local.begin(requests, prepared)
+
+    def margins(
+        self, requests: Sequence[Request], prepared: TreeBatch | LaunchedForward | None = None
+    ) -> list[list[float]]:
+        start = self._begun.popleft() if self._begun else time.monotonic()
         rows = self.local.margins(requests, prepared)
-        size = sum(map(len, prepared.trees)) if prepared is not None else 1
-        self.batches.append((size, time.monotonic() - start))
+        batch = prepared.batch if isinstance(prepared, LaunchedForward) else prepared
+        size = sum(map(len, batch.trees)) if batch is not None else 1
+        now = time.monotonic()
+        self.batches.append((size, now - max(start, self._last)))
+        self._last = now
         return rows
 
 

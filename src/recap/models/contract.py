@@ -198,6 +198,18 @@ class LikelihoodModel(Protocol):
 
 
 @runtime_checkable
+class Launcher(Protocol):
+    """A model whose turns can be begun before the turn at hand was read, so that it never waits for its caller."""
+
+    launches: bool
+    """whether it does so on this machine"""
+
+    def begin(self, requests: Sequence[Request], prepared: Any = None) -> Any:
+        """Begin a prepared batch's turn; `margins` takes what is returned as its second argument."""
+        ...
+
+
+@runtime_checkable
 class Writer(Protocol):
     """A model that can also write, as those that are served do."""
 

@@ -33,7 +33,7 @@ from recap.models.noise import LEAST_NOISE, measured_noise
 from recap.models.pixels import MOST_PIXELS
 from recap.models.processor import load_processor
 from recap.models.prompt import Prompter
-from recap.models.scoring import Likelihood, Scorer
+from recap.models.scoring import LaunchedForward, Likelihood, Scorer
 from recap.schemes import register_parts
 
 DTYPES = ("float32", "float16", "bfloat16", FP8)
@@ -41,7 +41,7 @@ TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
 """token budgets of one forward: enough to fill the machine, found on an H200 and on two cores"""
 COMPILE_FROM = 1e17
 """operations of a job from which compiling pays: on an H200 it takes 20 s and saves 0.5 s in 1e15"""
-PREPARING_ON_GPU = 3
+PREPARING_ON_GPU = 4
 """threads that prepare batches for a GPU"""
 SAMPLE = (
     "Is the mug to the left of the laptop?",
@@ -80,7 +80,9 @@ class LocalModel:
         self._name, self._revision = name, revision
         self._compiling, self._say = compiling, say
         self._forwards = 0
-        self._turn, self._processing = Lock(), Lock()
+        self._turn = Lock()
+        self.launches = self.scorer.device.type == "cuda" and self.scorer.single and self.way == "tree"
+        """whether a forward can be begun and read later: a CPU would only compute it at once"""
 
     @classmethod
     def load(
@@ -221,21 +223,36 @@ class LocalModel:
         """What can be done before the model's turn: token ids, pixels, trees, copies. Runs beside a forward."""
         if self.way == "plain":
             return None
-        # Tokenizers and processors serve one thread at a time. Others open pictures meanwhile, or lay out trees.
-        with self._processing:
-            prompted = self.prompter.together(requests)
+        prompted = self.prompter.together(requests)
         try:
             return self.scorer.ready(prompted)
         except torch.OutOfMemoryError:  # the forward at hand needs it all: this batch is made ready in its own turn
             return None
 
-    def margins(self, requests: Sequence[Request], prepared: TreeBatch | None = None) -> list[list[float]]:
+    def begin(
+        self, requests: Sequence[Request], prepared: TreeBatch | None = None
+    ) -> TreeBatch | LaunchedForward | None:
+        """Launch a prepared batch without waiting for it; what cannot be launched is left for its turn."""
+        if not requests or prepared is None:
+            return prepared
+        try:
+            with self._turn:
+                return self.scorer.launch(prepared)
+        except Exception:  # memory that the batch before still needs, say: whatever it is, `margins` tells
+            return prepared
+
+    def margins(
+        self, requests: Sequence[Request], prepared: TreeBatch | LaunchedForward | None = None
+    ) -> list[list[float]]:
         """log p(yes) − log p(no) of every question. All requests have an image, or none has.
 
         Out of memory, the batch is halved, as often as it takes. Threads may call this at once; they take turns.
         """
         if not requests:
             return []
+        if isinstance(prepared, LaunchedForward):
+            self._forwards += 1
+            return prepared.read()
         with self._turn:
             return self._margins(requests, prepared)
 

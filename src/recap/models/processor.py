@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from threading import Lock
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,6 +53,20 @@ def image_only(kind: Any) -> Any:
     # Some templates look at the absent part's settings even for a picture.
     absent = SimpleNamespace(num_frames=None, fps=None)
     return type(kind.__name__, (kind,), {"get_attributes": classmethod(get_attributes), "video_processor": absent})
+
+
+def one_at_a_time(tokenizer: Any) -> None:
+    """Let several threads use a tokenizer, in turns: a call sets its padding and would fail beside another.
+
+    Whole processors then run beside each other, and pictures are most of their work.
+    """
+    kind, turn = type(tokenizer), Lock()
+
+    def call(self: Any, *given: Any, **named: Any) -> Any:
+        with turn:
+            return kind.__call__(self, *given, **named)
+
+    tokenizer.__class__ = type(kind.__name__, (kind,), {"__call__": call, "__module__": kind.__module__})
 
 
 class PictureInput:

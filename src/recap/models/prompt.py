@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from recap.errors import RecapError
 from recap.models.contract import ANSWERS, Request, single_tokens, spellings_of
 from recap.models.pixels import MOST_PIXELS
-from recap.models.processor import PictureInput
+from recap.models.processor import PictureInput, one_at_a_time
 from recap.models.templates import check_prompts, plain_text, user_message, without_thought
 from recap.models.tree import common_length
 
@@ -46,6 +46,7 @@ class Prompter:
     ) -> None:
         self.processor = processor
         self.tokenizer = getattr(processor, "tokenizer", processor)
+        one_at_a_time(self.tokenizer)
         self.name = name
         self.pictures = PictureInput(processor, most_pixels, pad)
         self.special = special_tokens(processor, self.tokenizer)

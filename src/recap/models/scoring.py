@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -23,6 +24,23 @@ if TYPE_CHECKING:
 
 Likelihood = tuple[float, bool]
 """log p of a continuation, and whether greedy decoding would give it"""
+
+
+@dataclass(frozen=True)
+class LaunchedForward:
+    """A forward whose margins are on their way to the host: on a GPU the next one can be launched meanwhile."""
+
+    batch: TreeBatch
+    """kept, so that its memory is not given away before it was read"""
+    margins: torch.Tensor
+    arrived: torch.Event | None
+
+    def read(self) -> list[list[float]]:
+        """The margins of every request, once they are there."""
+        if self.arrived is not None:
+            self.arrived.synchronize()
+        margins = iter(self.margins.tolist())
+        return [[next(margins) for _ in tree.ends] for tree in self.batch.trees]
 
 
 class Scorer:
@@ -73,9 +91,17 @@ class Scorer:
         if not self.single:
             hidden = self._forward_trees(batch, None)
             return [self._leaves(hidden[at:], tree) for at, tree in zip(batch.starts, batch.trees, strict=True)]
+        return self.launch(batch).read()
+
+    @torch.inference_mode()
+    def launch(self, batch: TreeBatch) -> LaunchedForward:
+        """The forward of a batch whose answers are single tokens, not waited for: it is read back once, as a whole."""
         hidden = self._forward_trees(batch, batch.read)[batch.read]
-        margins = iter(self._margins(hidden.float()).tolist())  # read back once for the whole batch
-        return [[next(margins) for _ in tree.ends] for tree in batch.trees]
+        margins = self._margins(hidden.float())
+        if self.device.type != "cuda":
+            return LaunchedForward(batch, margins, None)
+        host = torch.empty(margins.shape, dtype=margins.dtype, pin_memory=True).copy_(margins, non_blocking=True)
+        return LaunchedForward(batch, host, torch.cuda.current_stream(self.device).record_event())
 
     @torch.inference_mode()
     def plain(self, request: Request) -> list[float]:

@@ -13,7 +13,7 @@ from typing import Any
 from PIL.Image import Image
 
 from recap.errors import RecapError, quoted
-from recap.models.contract import LikelihoodModel, Request, UnansweredError
+from recap.models.contract import Launcher, LikelihoodModel, Request, UnansweredError
 from recap.probes import view_of
 from recap.probing.job import Entry
 from recap.store import Store, margin_key, pixels_digest
@@ -71,6 +71,12 @@ class PreparedBatch:
     known: BatchResult
     requests: list[Request] = field(default_factory=list[Request])
     prepared: Any = None
+
+    def begun(self, model: Launcher) -> PreparedBatch:
+        """Its turn begun, unless nothing has to be asked."""
+        if self.known.complete:
+            return self
+        return replace(self, prepared=model.begin(self.requests, self.prepared))
 
     def answer(self, model: LikelihoodModel) -> BatchResult:
         """The model's turn, if it needs one: a batch is asked whole, whatever of it is known.

@@ -16,6 +16,7 @@ from recap.claims import Graph
 from recap.errors import RecapError, one_of
 from recap.images import image_stamp, open_image
 from recap.models import Identity, LikelihoodModel
+from recap.models.contract import Launcher
 from recap.probes import Plan, Probe, View
 from recap.probing.batch import Batch, BatchResult, Lookup, Open, PreparedBatch, Preparer, Stamp
 from recap.probing.job import Item, ProbingJob
@@ -84,7 +85,7 @@ def run_job(
     # One thread of its own writes: while a batch goes to the disk, the next one has its turn.
     with ThreadPoolExecutor(1) as writer, _quick_turns(model.preparing > 1):
         written: Future[None] | None = None
-        for prepared in _ahead(preparer, job.batches, model.preparing):
+        for prepared in _begun(_ahead(preparer, job.batches, model.preparing), model):
             result = prepared.answer(model)
             del prepared  # its pictures go before the next batch is opened
             if written is not None:
@@ -96,6 +97,21 @@ def run_job(
             progress(run.done)
     run.seconds = time.monotonic() - start
     return run
+
+
+def _begun(batches: Iterator[PreparedBatch], model: LikelihoodModel) -> Iterator[PreparedBatch]:
+    """Each batch once the next one's turn is begun as well: between two turns nobody has to be waited for."""
+    if not (isinstance(model, Launcher) and model.launches):
+        yield from batches
+        return
+    waiting: deque[PreparedBatch] = deque()
+    for prepared in batches:
+        waiting.append(prepared.begun(model))
+        del prepared
+        if len(waiting) > 1:
+            yield waiting.popleft()
+    while waiting:
+        yield waiting.popleft()
 
 
 @contextlib.contextmanager

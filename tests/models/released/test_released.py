@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -249,3 +250,19 @@ class TestSpellings:
     def test_a_slip_is_told(self, released: Released) -> None:
         with pytest.raises(RecapError, match=r'"spelings" is not a way to score answers'):
             LocalModel.load(str(released(QWEN)), answers="spelings")
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_threads_that_prepare_at_once_get_what_one_gets(released: Released, name: str) -> None:
+    prompter = Prompter(load_processor(str(released(name))), name)
+    requests = [Request(picture((64 + 32 * i, 96)), QUESTIONS[: 1 + i % 3]) for i in range(8)]
+    batches = [requests[i : i + 2] for i in range(0, 8, 2)] * 3
+    alone = [prompter.together(batch) for batch in batches]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(prompter.together, batches))
+    for one, other in zip(alone, together, strict=True):
+        assert one.sequences == other.sequences
+        for key, value in one.vision.items():
+            assert (
+                torch.equal(value, other.vision[key]) if isinstance(value, torch.Tensor) else value == other.vision[key]
+            )
