@@ -20,6 +20,7 @@ from typing import Any, cast
 
 from recap.datasets.logs.sample import (
     LONGEST_SAMPLE,
+    NOT_FINITE,
     LogFields,
     LogSample,
     UnreadSampleError,
@@ -146,10 +147,7 @@ def _sample(sample: Mapping[str, Any], place: int, task: str, model: Any) -> Log
     message = cast(dict[str, Any], completions[0].get("message") or {}) if completions else {}
     said = _resolved(_input([message | {"role": "user"}], attached)[0] or str(output.get("completion") or ""), attached)
     answer = answer_in(said) or _chosen(said, choices) or _scored(sample, choices)
-    margin, notes = None, ()
-    if completions and not choices:
-        margin, one_sided = _logged_margin(completions[0])
-        notes = (ONE_SIDED,) if one_sided else ()
+    margin, note = _logged_margin(completions[0]) if completions and not choices else (None, None)
     return LogSample(
         place=place,
         id=f"{task}-{sample.get('id', place)}",
@@ -162,7 +160,7 @@ def _sample(sample: Mapping[str, Any], place: int, task: str, model: Any) -> Log
         answer=answer,
         image=pictures[0] if pictures else None,
         model=None if model is None else str(model),
-        notes=notes,
+        notes=() if note is None else (note,),
     )
 
 
@@ -201,8 +199,8 @@ def _scored(sample: Mapping[str, Any], choices: list[str]) -> str | None:
     return None
 
 
-def _logged_margin(completion: Mapping[str, Any]) -> tuple[float | None, bool]:
-    """The margin at the first token that is a yes or no; and whether one of the two is missing there."""
+def _logged_margin(completion: Mapping[str, Any]) -> tuple[float | None, str | None]:
+    """The margin at the first token that is a yes or no; where the log does not give it, why."""
     logged = cast(dict[str, Any], completion.get("logprobs") or {})
     for token in cast(list[dict[str, Any]], logged.get("content") or []):
         if _word(token) is None:
@@ -210,9 +208,12 @@ def _logged_margin(completion: Mapping[str, Any]) -> tuple[float | None, bool]:
         listed = cast(list[dict[str, Any]], token.get("top_logprobs") or [])
         if not any(each["token"] == token["token"] for each in listed):
             listed = [token, *listed]
-        margin = margin_of(map(_word, listed), [float(each["logprob"]) for each in listed])
-        return margin, margin is None
-    return None, False
+        words, scores = [_word(each) for each in listed], [float(each["logprob"]) for each in listed]
+        margin = margin_of(words, scores)
+        if margin is not None:
+            return margin, None
+        return None, NOT_FINITE if {"yes", "no"} <= {*words} else ONE_SIDED
+    return None, None
 
 
 def _word(token: Mapping[str, Any]) -> str | None:

@@ -19,6 +19,7 @@ from recap.datasets.logs.sample import (
     LogSample,
     UnreadSampleError,
     answer_in,
+    answer_without_margin,
     choice_word,
     fields_of,
     margin_of,
@@ -72,14 +73,18 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
         asked = [i for i, each in enumerate(requests) if each.get("arg_0") == requests[0].get("arg_0")]
         texts, responses = [texts[i] for i in asked], [responses[i] for i in asked]
     margin = answer = None
+    notes: tuple[str, ...] = ()
     choices: list[str] = []
     if responses and all(_is_likelihood(each) for each in responses):
         choices = list(fields.choices or texts)
         if len(choices) != len(responses):
             raise RecapError(f"{len(responses)} log-likelihoods, and {len(choices)} continuations")
-        margin = margin_of(map(choice_word, choices), [number(each[0]) for each in responses])
-        if margin is None:
+        words, scores = [choice_word(each) for each in choices], [number(each[0]) for each in responses]
+        if not {"yes", "no"} <= {*words}:
             raise RecapError(f"its choices are not yes and no: {', '.join(map(repr, choices[:4]))}")
+        margin = margin_of(words, scores)
+        if margin is None:
+            answer, notes = answer_without_margin(words, scores)
     elif responses:
         answer = answer_in(_text(responses[0]))
     return LogSample(
@@ -92,6 +97,7 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
         target=truth(line.get("target"), choices),
         margin=margin,
         answer=answer,
+        notes=notes,
     )
 
 

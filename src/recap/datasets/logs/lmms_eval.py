@@ -19,6 +19,7 @@ from recap.datasets.logs.sample import (
     LogSample,
     UnreadSampleError,
     answer_in,
+    answer_without_margin,
     margin_of,
     number,
     read_sample,
@@ -43,6 +44,7 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
     responses: Any = line["filtered_resps"]
     likelihoods = _likelihoods(responses)
     margin = answer = None
+    notes: tuple[str, ...] = ()
     if likelihoods:
         if fields.choices is None or len(likelihoods) != 2:
             raise RecapError(
@@ -50,6 +52,8 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
                 "--choices yes,no (or no,yes) does"
             )
         margin = margin_of(fields.choices, likelihoods)
+        if margin is None:
+            answer, notes = answer_without_margin(fields.choices, likelihoods)
     else:
         answer = answer_in(_text(responses))
     media = [each for each in cast(list[Any], line.get("input_media") or []) if isinstance(each, str)]
@@ -67,6 +71,7 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
         margin=margin,
         answer=answer,
         image=media[0] if media else None,
+        notes=notes,
     )
 
 
