@@ -172,3 +172,18 @@ def test_an_evaluation_is_printed_in_every_format(files: Path, form: str, holds:
     assert ran.exit_code == 0, ran.output
     assert holds in ran.stdout
     assert "recap-img" in ran.stdout
+
+
+def test_what_is_wrong_with_the_rows_in_common_is_not_said_of_the_tables(tmp_path: Path) -> None:
+    rows = random_rows(5, units=60)
+    assert {row["label"] for row in rows} == {"yes", "no"}
+    other = rows[:1] + [{**row, "id": f"other {row['id']}"} for row in rows[1:]]
+    for name, some in (("a", rows), ("b", other)):
+        write_table(table_of(*some).rows, tmp_path / f"{name}.jsonl")
+    with pytest.raises(RecapError) as raised:
+        recap.compare(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    only = rows[0]["label"]
+    assert str(raised.value) == (
+        f"{tmp_path / 'a.jsonl'} and {tmp_path / 'b.jsonl'} have 1 row in common by id, and of those: every label inside "
+        f'the graph is "{only}"; both labels are needed'
+    )
