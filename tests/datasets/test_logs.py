@@ -403,3 +403,81 @@ def test_half_of_a_surrogate_pair_in_a_log_is_one_line(tmp_path: Path, recap: Ru
 
     found = import_log("lm-eval", _changed(CHOICE, tmp_path / "y.jsonl", only_the_first), tmp_path / "t.csv")
     assert len(read_table(tmp_path / "t.csv")) == len(found.rows) == 4
+
+
+ASKED = "Is the mug on the table?"
+
+
+def _lm(**more: Any) -> dict[str, Any]:
+    requests = {f"gen_args_{i}": {"arg_0": f"Q: {ASKED} A:", "arg_1": word} for i, word in enumerate((" yes", " no"))}
+    scores = [["-0.5", "False"], ["-1.5", "False"]]
+    whole = {"doc_id": 0, "doc": {"image": "a.jpg", "question": ASKED}, "target": "0", "arguments": requests}
+    return whole | {"resps": [], "filtered_resps": scores} | more
+
+
+def _lmms(**more: Any) -> dict[str, Any]:
+    whole = {"doc_id": 0, "input": ASKED, "target": "Yes", "filtered_resps": ["Yes"], "input_media": ["a.jpg"]}
+    return whole | more
+
+
+CHAT = [
+    {"role": "system", "content": "Is the dog under the bed?"},
+    {"role": "user", "content": [{"type": "text", "text": ASKED}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("harness", "line"),
+    [
+        ("lm-eval", _lm(doc={"images": ["a.jpg"], "question": ASKED})),
+        ("lm-eval", _lm(doc={"image": [{"path": "a.jpg", "bytes": None}], "question": ASKED})),
+        ("lm-eval", _lm(arguments=[[f"Q: {ASKED}", " yes"], [f"Q: {ASKED}", " no"]])),  # as up to 0.4.2
+        ("lm-eval", _lm(doc={"image": "a.jpg"}, arguments={
+            "a": {"arg_0": [json.dumps(CHAT)], "arg_1": " yes"}, "b": {"arg_0": [json.dumps(CHAT)], "arg_1": " no"}})),
+        ("lmms-eval", _lmms(input_media="a.jpg")),
+        ("lmms-eval", _lmms(input_media=[{"type": "image", "image_url": {"url": "a.jpg"}}])),
+        ("lmms-eval", _lmms(input=CHAT)),
+    ],
+)  # fmt: skip
+def test_pictures_prompts_and_requests_in_other_shapes_are_read(
+    harness: str, line: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps(line) + "\n")
+    found = import_log(harness, tmp_path / "x.jsonl")
+    [row] = found.rows
+    assert (row.id, row.image, row.unit, row.relation, row.label) == ("x-0", "a.jpg", "a.jpg", "on", "yes")
+    assert row.says_yes
+    assert not found.notes
+
+
+def test_samples_without_numbers_are_kept_apart_and_several_pictures_refused(tmp_path: Path) -> None:
+    lines = [_lm(doc_id=None), _lm(doc_id=None), _lm(doc={"image": ["a.jpg", "b.jpg"], "question": ASKED})]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = import_log("lm-eval", tmp_path / "x.jsonl")
+    assert [row.id for row in found.rows] == ["x-1", "x-2"]
+    assert found.unread == (f"{tmp_path / 'x.jsonl'}:3: it shows 2 pictures, and an audit is about one",)
+
+
+def _inspected(image: str, **more: Any) -> str:
+    asked = {"role": "user", "content": [{"type": "image", "image": image}, {"type": "text", "text": ASKED}]}
+    said = {"choices": [{"message": {"role": "assistant", "content": "Yes."}}]}
+    sample = {"id": 1, "epoch": 1, "input": [asked], "target": "True", "output": said} | more
+    return json.dumps({"eval": {"task": "t", "model": "m"}, "samples": [sample]})
+
+
+def test_pictures_that_a_log_of_inspect_lacks_are_not_named(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(_inspected("attachment://abc"))
+    [row] = import_log("inspect", tmp_path / "a.json").rows
+    assert (row.image, row.unit, row.label) == (None, "attachment://abc", "yes")
+    for url, why in (("data:image/png;base64,@@@", "is not valid base64"), ("data:image/png;base64,", "is empty")):
+        (tmp_path / "b.json").write_text(_inspected(url))
+        with pytest.raises(RecapError, match=f"its picture {why}"):
+            import_log("inspect", tmp_path / "b.json", pictures=tmp_path / "pictures")
+        assert not (tmp_path / "pictures").exists()
+    (tmp_path / "c.json").write_text('{"eval": {}, "samples": []}')
+    with pytest.raises(RecapError, match="this inspect log holds no samples"):
+        import_log("inspect", tmp_path / "c.json")
+    unknown = {"token": "Yes", "logprob": None, "top_logprobs": None}
+    output = {"choices": [{"message": {"content": "Yes"}, "logprobs": {"content": [unknown]}}]}
+    (tmp_path / "d.json").write_text(_inspected("a.jpg", output=output))
+    assert import_log("inspect", tmp_path / "d.json").rows[0].answer == "yes"

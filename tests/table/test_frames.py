@@ -295,6 +295,23 @@ def test_columns_on_several_levels_and_labels_in_numbers_are_read() -> None:
         MarginTable.from_frame(twice)
 
 
+def test_what_pandas_makes_of_missing_numbers_and_paths_is_read() -> None:
+    frame = pandas.DataFrame(
+        {
+            "id": [1.0, 2.0],
+            "image": [Path("a.jpg"), Path("b.jpg")],
+            "unit": [7.0, float("nan")],
+            "relation": ["left_of", "right_of"],
+            "claim": ["", "left_of"],
+            "swapped": [0.0, 1.0],
+            "direct.image": [1, 2],
+        }
+    )
+    first, second = MarginTable.from_frame(frame).rows
+    assert (first.id, first.image, first.unit, first.claim, first.swapped) == ("1", "a.jpg", "7", "left_of", False)
+    assert (second.id, second.unit, second.swapped) == ("2", "b.jpg", True)
+
+
 def test_half_of_a_surrogate_pair_is_refused_where_it_comes_in() -> None:
     for record in (fields("a", own={"x": ["\ud800"]}), fields("a") | {"image": "\udcff.jpg"}):
         with pytest.raises(RecapError, match=r"frame:1: (own.x|image) holds half of a surrogate pair"):

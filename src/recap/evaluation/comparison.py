@@ -235,9 +235,9 @@ class _Draws:
 
         def gain(metric: str) -> Interval:
             sign = FOUR.get(metric, -1)  # all that is not among the four is a rate of errors
-            found = interval(
-                sign * (point[1][metric] - point[0][metric]),
-                sign * (drawn[1][metric] - drawn[0][metric]),
+            found = interval(  # plus zero: no gain is −0.0
+                sign * (point[1][metric] - point[0][metric]) + 0.0,
+                sign * (drawn[1][metric] - drawn[0][metric]) + 0.0,
                 self.level,
             )
             return widened(found, count, self.level) if count < FEW_UNITS else found

@@ -6,6 +6,7 @@ import importlib
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
@@ -57,11 +58,16 @@ def row_fields(record: dict[str, Any], covered: Container[object]) -> dict[str, 
     for name in ("label", "answer"):
         if name in fields:
             fields[name] = truth_word(fields[name]) or fields[name]
-    if isinstance(swapped := fields.get("swapped"), str):
-        fields["swapped"] = {"true": True, "false": False}.get(swapped.strip().lower(), swapped)
+    if "swapped" in fields:
+        fields["swapped"] = {"yes": True, "no": False}.get(truth_word(fields["swapped"]) or "", fields["swapped"])
     for name in ("id", "unit", "image", "dataset"):
-        if isinstance(value := fields.get(name), int) and not isinstance(value, bool):
+        value = fields.get(name)
+        if isinstance(value, float) and value.is_integer():  # what pandas makes of numbers where some are missing
+            value = int(value)
+        if isinstance(value, int) and not isinstance(value, bool):
             fields[name] = str(value)
+    if fields.get("claim") == "":
+        fields["claim"] = None
     if "claim" in fields and fields["claim"] is None and fields.get("relation") in covered:
         del fields["claim"]
     return fields
@@ -133,6 +139,8 @@ def _plain(value: Any) -> Any:
         return None
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
+    if isinstance(value, PathLike):
+        return str(cast(PathLike[str], value))
     return None if isinstance(value, float) and math.isnan(value) else value
 
 

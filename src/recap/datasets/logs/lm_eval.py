@@ -24,8 +24,10 @@ from recap.datasets.logs.sample import (
     fields_of,
     margin_of,
     number,
+    numbered,
     read_sample,
     truth,
+    words_of,
 )
 from recap.errors import RecapError
 from recap.files import read_lines
@@ -65,7 +67,7 @@ def logged_lines(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -> LogSample:
-    requests = [cast(dict[str, Any], each) for each in cast(dict[str, Any], line.get("arguments") or {}).values()]
+    requests = _requests(line.get("arguments") or {})
     texts = [str(each.get("arg_1", "")) for each in requests]
     responses = cast(list[Any], line["filtered_resps"])
     if len(requests) == len(responses):
@@ -89,16 +91,24 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
         answer = answer_in(_text(responses[0]))
     return LogSample(
         place=place,
-        id=f"{task}-{line.get('doc_id', place)}",
+        id=numbered(task, line.get("doc_id"), place),
         task=task,
         harness="lm-eval",
         document=fields_of(line["doc"]),
-        prompt=str(requests[0].get("arg_0", "")) if requests else "",
+        prompt=words_of(requests[0].get("arg_0")) if requests else "",
         target=truth(line.get("target"), choices),
         margin=margin,
         answer=answer,
         notes=notes,
     )
+
+
+def _requests(arguments: Any) -> list[dict[str, Any]]:
+    """The arguments of each request by their names; up to 0.4.2 they were lists."""
+    if isinstance(arguments, list):
+        listed = cast(list[list[Any]], arguments)
+        return [{f"arg_{place}": value for place, value in enumerate(each)} for each in listed]
+    return [cast(dict[str, Any], each) for each in cast(dict[str, Any], arguments).values()]
 
 
 def _is_likelihood(response: Any) -> bool:

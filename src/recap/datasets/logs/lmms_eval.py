@@ -22,8 +22,11 @@ from recap.datasets.logs.sample import (
     answer_without_margin,
     margin_of,
     number,
+    numbered,
+    picture_name,
     read_sample,
     truth,
+    words_of,
 )
 from recap.errors import RecapError
 
@@ -56,17 +59,19 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
             answer, notes = answer_without_margin(fields.choices, likelihoods)
     else:
         answer = answer_in(_text(responses))
-    media = [each for each in cast(list[Any], line.get("input_media") or []) if isinstance(each, str)]
+    given: Any = line.get("input_media") or []
+    listed = cast(list[Any], given) if isinstance(given, list) else [given]
+    media = [name for each in listed if (name := picture_name(each)) is not None]
     if len(media) > 1:
         raise RecapError(f"it shows {len(media)} pictures, and an audit is about one")
     known = {name: value for name, value in line.items() if name not in ("input", "resps", "filtered_resps", "target")}
     return LogSample(
         place=place,
-        id=f"{task}-{line.get('doc_id', place)}",
+        id=numbered(task, line.get("doc_id"), place),
         task=task,
         harness="lmms-eval",
         document=known,
-        prompt=str(line["input"]),
+        prompt=words_of(line["input"]),
         target=truth(line.get("target"), fields.choices or ()),
         margin=margin,
         answer=answer,

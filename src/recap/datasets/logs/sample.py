@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ from recap.table import Row, row_from_fields
 LONGEST_SAMPLE = 64 << 20
 """bytes of one sample: logs hold prompts, documents and pictures"""
 QUESTIONS = ("question", "statement", "caption", "text", "sentence", "query", "prompt")
-IMAGES = ("image", "image_path", "image_file", "file_name", "image_link", "image_url", "img", "image_id")
+IMAGES = ("image", "image_path", "image_file", "file_name", "image_link", "image_url", "img", "image_id", "images")
 UNITS = ("unit", "group", "group_id")
 NO_UNIT = "no picture or group is named, so each row is a unit of its own"
 NO_PICTURE = "its picture is not named in the log"
@@ -126,14 +127,47 @@ class LogSample:
             found = _field(self.document, fields.image, "image")
         elif found is None:
             found = _first(self.document, IMAGES)
-        if isinstance(found, Mapping):
-            found = cast(Mapping[str, Any], found).get("path")
-        name = _named(found)
+        several = cast(list[Any], found) if isinstance(found, list) else [found]
+        if len(several) > 1:
+            raise RecapError(f"it shows {len(several)} pictures, and an audit is about one")
+        name = picture_name(several[0] if several else None)
         if name is None or name.startswith("<"):  # a picture in memory, of which only its kind was logged
             return None, None
         if name[:5].lower() == "data:":
             return (keep_picture(name, fields.pictures), None) if fields.pictures else (None, picture_digest(name))
         return name, None
+
+
+def picture_name(found: Any) -> str | None:
+    """What a log calls a picture: its name, or an object that has it."""
+    for key in ("path", "image_url", "url", "image"):
+        if isinstance(found, Mapping) and cast(Mapping[str, Any], found).get(key) is not None:
+            found = cast(Mapping[str, Any], found)[key]
+    return _named(found)
+
+
+def words_of(prompt: Any) -> str:
+    """The words of a prompt: a text, or a chat (also one that is written as JSON), of which the user's words count."""
+    if isinstance(prompt, str) and prompt.lstrip().startswith("[{"):
+        try:
+            prompt = json.loads(prompt)
+        except (ValueError, RecursionError):
+            return prompt
+    match prompt:
+        case list():
+            return "\n".join(filter(None, map(words_of, cast(list[Any], prompt))))
+        case dict():
+            part = cast(dict[str, Any], prompt)
+            if part.get("role", "user") != "user":
+                return ""
+            return words_of(part.get("text") if "text" in part else part.get("content"))
+        case _:
+            return "" if prompt is None else str(prompt)
+
+
+def numbered(task: str, number: Any, place: int) -> str:
+    """The id of a sample; by its place in the log where that has no number for it."""
+    return f"{task}-{place if number is None else number}"
 
 
 def fields_of(value: Any) -> dict[str, Any]:
