@@ -92,7 +92,7 @@ class _Columns:
             for each in cast(Sequence[Any], value):
                 self.add(path + ELEMENT, each)
         else:
-            own: type = type(value)
+            own = type(cast(object, value))
             known = own if own in NAMED else next((each for each in NAMED if issubclass(own, each)), None)
             if known is None:
                 raise RecapError(f"column {_told(path)} holds a {own.__name__}, which {self.kind} cannot hold")
