@@ -14,12 +14,24 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from recap import RISKS, FunctionModel, Margins, RecapError, calibrate, compute_risk, decide, probe, register_risk
+from recap import (
+    RISKS,
+    FunctionModel,
+    Margins,
+    RecapError,
+    calibrate,
+    compute_risk,
+    decide,
+    evaluate,
+    probe,
+    register_risk,
+)
 from recap.audit import Auditor
 from recap.claims import load_graph
 from recap.cli.main import app
 from recap.datasets import load_dataset
 from recap.errors import RecapWarning
+from recap.models.contract import Request
 from recap.models.load import load_model
 from recap.plugins import installed
 from recap.policy import load_policy, save_policy
@@ -185,10 +197,36 @@ def test_what_a_risk_gets_wrong_is_one_line() -> None:
     for name, needs, message in (
         ("confidence", NEEDS, '"confidence" is a name that RECAP has itself'),
         ("Bad Name", NEEDS, '"Bad Name" cannot name a risk'),
+        ("answers", NEEDS, '"answers" is a name that RECAP has itself'),
+        ("", NEEDS, "cannot name a risk"),
+        ("-x", NEEDS, "cannot name a risk"),
+        ("a\nb", NEEDS, "cannot name a risk"),
+        ("grün", NEEDS, "cannot name a risk"),
+        (7, NEEDS, "a risk has a name: .* and this is a int"),
+        (lambda m: m.direct, NEEDS, "a risk has a name: .* and this is a function"),
+        ("mine", "direct.image", r'risk mine: needs is a list of names such as needs=\["direct.image"\]'),
+        ("mine", [1], "risk mine: needs is a list of names"),
+        ("mine", None, "risk mine: needs is a list of names"),
         ("mine", ["image.claims"], '"image.claims" is not an input of a risk; did you mean "image.claim"'),
     ):
         with pytest.raises(RecapError, match=message):
-            register_risk(name, needs=needs)
+            register_risk(name, needs=needs)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(RecapError) as raised:
+        register_risk("mine", needs=["no such input"])
+    listed = str(raised.value).partition("(")[2].rstrip(")").split(", ")
+    assert listed == sorted(listed)
+    assert len(listed) > 5
+    with pytest.raises(RecapError, match="risk mine: a function is registered, and this is a str"):
+        register_risk("mine", needs=NEEDS)("no function")  # pyright: ignore[reportArgumentType]
+    with pytest.raises(RecapError, match="risk mine: about is a int"):
+        register_risk("mine", needs=NEEDS, about=3)  # pyright: ignore[reportArgumentType]
+
+    def undocumented(m: Margins) -> np.ndarray:
+        return m.direct
+
+    undocumented.__doc__ = "  \n "
+    register_risk("undocumented", needs=iter(NEEDS))(undocumented)  # pyright: ignore[reportArgumentType]
+    assert (RISKS["undocumented"].about, RISKS["undocumented"].needs) == ("a risk of one's own", tuple(NEEDS))
     register_risk("short", needs=NEEDS)(lambda m: m.direct[:1])
     register_risk("undefined", needs=NEEDS)(lambda m: m.direct * np.nan)
     register_risk("broken", needs=NEEDS)(lambda m: m.nothing)
@@ -238,3 +276,105 @@ def test_a_function_is_a_model(tmp_path: Path) -> None:
     assert len(seen) == 2 * count  # another revision is another model
     with pytest.raises(RecapError, match="model short gave 0 margins for"):
         probe("world:whatsup", FunctionModel(lambda i, q: [], "short"), limit=4, progress=False)
+
+
+@pytest.mark.usefixtures("use")
+def test_families_hold_for_risks_of_the_direct_answer_too() -> None:
+    table = table_of(*random_rows(1, units=20, outside=0.3))
+    register_risk("left", needs=["direct.image"], families=("left_right",))(lambda m: m.direct)
+    defined = np.isfinite(compute_risk(table, "left"))
+    assert 0 < defined.sum() < len(table)
+    assert (defined == (np.array(table.families) == "left_right")).all()
+    none = table.where(np.array(table.families) != "left_right")
+    assert offered(none)[1]["left"] == "no row of left_right"
+    for families, message in (
+        ("left_right", r'risk mine: families is a list of names such as families=\["left_right"\]'),
+        (["left_right", 3], "risk mine: families is a list of names"),
+        (["left-right"], 'risk mine: "left-right" is not a relation family; did you mean "left_right"'),
+        (["left_rigth"], 'risk mine: "left_rigth" is not a relation family; did you mean "left_right"'),
+        ([], "risk mine: families is empty"),
+        (3, "risk mine: families is a list of names"),
+    ):
+        with pytest.raises(RecapError, match=message):
+            register_risk("mine", needs=NEEDS, families=families)  # pyright: ignore[reportArgumentType]
+    # A graph of one's own may have other families; where the table's has not, that is said.
+    register_risk("kinship", needs=NEEDS, families=["kinship"])(lambda m: m.direct)
+    with pytest.raises(RecapError, match=r'risk kinship: "kinship" is not a relation family \(.*left_right'):
+        compute_risk(table, "kinship")
+    assert '"kinship" is not a relation family' in offered(table)[1]["kinship"]
+
+
+@pytest.mark.usefixtures("use")
+def test_a_risk_that_fails_is_set_aside_and_the_others_are_evaluated(tmp_path: Path) -> None:
+    rows = random_rows(3, units=60, outside=0.2)
+    table = table_of(*rows)
+    register_risk("nothing", needs=["direct.image"])(lambda m: m.direct * np.nan)
+    register_risk("leaving", needs=["direct.image"])(lambda m: sys.exit(0))
+    register_risk("sometimes", needs=NEEDS, calibrated=True)(
+        lambda m, c: m.direct if len(m.direct) == len(c.direct) else m.direct * np.nan
+    )
+    register_risk("inside", needs=["direct.image"])(lambda m: np.where(m.table.covered, m.direct, np.nan))
+    found = evaluate(table, splits=3, progress=False)
+    assert {"confidence", "recap-img", "recap"} <= found.inside.keys()
+    assert not {"nothing", "leaving", "sometimes"} & (found.inside.keys() | found.risks.keys())
+    assert "risk nothing is nan, and must be a finite number" in found.withheld["nothing"]
+    assert found.withheld["leaving"] == "risk leaving failed: SystemExit: 0"
+    assert "risk sometimes is nan" in found.withheld["sometimes"]
+    assert found.withheld["inside"].startswith("on all statements: ")
+    assert "inside" in found.inside
+    with pytest.raises(RecapError, match="risk nothing is nan"):
+        evaluate(table, risks=["nothing"], splits=3, progress=False)
+    write(rows, tmp_path / "t.jsonl")
+    told = in_process("evaluate", tmp_path / "t.jsonl", "--splits", 2)
+    assert told.exit_code == 0
+    assert "leaving (risk leaving failed: SystemExit: 0)" in " ".join(told.stdout.split())
+
+
+LEAVING = """
+import sys
+
+def leave(*_, **__):
+    sys.exit(3)
+
+def model(name, **options):
+    from recap import FunctionModel
+    return FunctionModel(leave, name)
+
+def records(root=None):
+    yield {"image": "a.jpg", "question": "Is the mug on the table?"}
+    leave()
+"""
+LEAVING_POINTS = """
+[recap.models]
+leaving = leaving:leave
+asked = leaving:model
+[recap.datasets]
+leaving = leaving:leave
+midway = leaving:records
+[recap.graphs]
+leaving = leaving:leave
+"""
+
+
+def test_code_of_others_that_ends_the_process_is_one_line(
+    tmp_path: Path, use: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch, recap: Callable[..., Ran]
+) -> None:
+    site = tmp_path / "site"
+    (site / "leaving-1.0.dist-info").mkdir(parents=True)
+    (site / "leaving-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: leaving\nVersion: 1.0\n")
+    (site / "leaving-1.0.dist-info" / "entry_points.txt").write_text(LEAVING_POINTS)
+    (site / "leaving.py").write_text(LEAVING)
+    use(site)
+    for ask, message in (
+        (lambda: load_model("leaving"), "leaving: cannot load the model: SystemExit: 3"),
+        (lambda: load_model("asked").margins([Request(None, ("Is it?",))]), "model asked failed: SystemExit: 3"),
+        (lambda: load_dataset("leaving"), "leaving: cannot load the dataset: SystemExit: 3"),
+        (lambda: load_dataset("midway"), "midway: cannot load the dataset: SystemExit: 3"),
+        (lambda: load_graph("leaving"), "failed: SystemExit: 3"),
+    ):
+        with pytest.raises(RecapError) as raised:
+            ask()
+        assert message in str(raised.value)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH")))))
+    ran = recap("probe", "midway", "--model", "asked", "--out", tmp_path / "t.jsonl")
+    assert (ran.code, ran.err.count("\n")) == (2, 1)

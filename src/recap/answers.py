@@ -26,7 +26,7 @@ class RejectRule:
     """None for any"""
 
     @classmethod
-    def of(cls, text: str) -> RejectRule:
+    def of(cls, text: str | float) -> RejectRule:
         """A rule by name or number.
 
         >>> RejectRule.of("0.5").rejects([True, False]), RejectRule.of("all").rejects([True, False])
@@ -36,7 +36,7 @@ class RejectRule:
             return cls(None if text == "any" else 1.0)
         try:
             share = float(text)
-        except ValueError:
+        except (TypeError, ValueError):
             share = 0.0
         if not 0 < share <= 1:
             raise RecapError(f'"{text}" is no rule: any, all, or a share of the claims such as 0.5')
@@ -86,16 +86,16 @@ class AnswerReading:
 
     @classmethod
     def of(cls, auditor: Auditor, question: ChatQuestion, text: str, claims: str = "rules") -> AnswerReading:
-        """What holds nothing to audit is a NotAuditableError that says why. `claims` says who finds claims in texts."""
+        """What holds nothing to audit is a NotAuditableError that says why; one that cannot be read is another error.
+
+        `claims` says who finds claims in texts.
+        """
         claim = question.claim
         shown = said(text)
         if shown is None:
             raise NotAuditableError("the answer is a thought without an end")
         answer = yes_or_no(spoken(shown.strip()) if shown.strip() else "") if claim is not None else None
-        try:
-            reading = auditor.read_text(shown, claims=claims)
-        except RecapError as error:
-            raise NotAuditableError(str(error)) from None
+        reading = auditor.read_text(shown, claims=claims)
         reading = _without_echo(reading, claim if answer is not None else None)
         if answer is None and not reading.checks:
             raise NotAuditableError(NO_ANSWER if claim is not None else _nothing(reading, question.why))

@@ -13,6 +13,8 @@ from typing import Any
 from recap.errors import RecapError
 
 KINDS = ("risks", "datasets", "graphs", "models")
+FAILURES = (Exception, SystemExit)
+"""what a stranger's code may end in: told in a line, and never the end of the process"""
 
 
 @cache
@@ -33,10 +35,7 @@ def load_plugin(kind: str, name: str) -> Any:
         return entry.load()
     except RecapError:
         raise
-    except (
-        Exception,
-        SystemExit,
-    ) as error:  # whatever a stranger's package does when it is imported, it is told in a line
+    except FAILURES as error:
         raise RecapError(f"{told_by(kind, name)} cannot be loaded: {type(error).__name__}: {error}") from error
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from recap.errors import printable
+
 FORMATS = ("csv", "latex", "markdown")
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -19,7 +21,12 @@ _LATEX = {
     "≤": r"$\le$",
     "≥": r"$\ge$",
     "→": r"$\to$",
+    "|": r"\textbar{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
 }
+_MINUS = re.compile(r"(?<![\w.])-(?=[\d.])")
+"""a hyphen before a number"""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,10 @@ class Tabular:
     def to_latex(self) -> str:
         """A table with booktabs' rules."""
         body = [
-            " & ".join(rf"\textbf{{{_latex(cell)}}}" if i in self.bold else _latex(cell) for cell in row) + r" \\"
+            # What follows the end of a line must not look like its optional argument.
+            "{}" * (not self.bold & {i} and row[0].lstrip().startswith(("[", "*")))
+            + " & ".join(rf"\textbf{{{_latex(cell)}}}" if i in self.bold else _latex(cell) for cell in row)
+            + r" \\"
             for i, row in enumerate(self.rows)
         ]
         caption = ". ".join(filter(None, (self.title.rstrip("."), self.note.rstrip("."))))
@@ -94,8 +104,8 @@ def shown_as(tables: Sequence[Tabular], form: str) -> str:
 
 
 def _markdown(text: str) -> str:
-    return re.sub(r"([|\\])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([|\\])", r"\\\1", printable(text))
 
 
 def _latex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    return "".join(_LATEX.get(letter, letter) for letter in _MINUS.sub("−", printable(text)))

@@ -156,7 +156,7 @@ def test_a_target_that_cannot_be_ranked_writes_no_policy(
             ["calibrate", "t.jsonl", "--out", "p.json", "--target-scores", "none.jsonl"],
             "none.jsonl: cannot read the table: no such file or directory",
         ),
-        (["serve", "--on-reject", "replace"], "--on-reject belongs to --upstream"),
+        (["serve", "--upstream-timeout", "3"], "--upstream-timeout belongs to --upstream"),
         (["serve", "--upstream", "http://gpu:8000/v1"], "--upstream needs --model: real traffic is not audited by"),
         (["serve", "--upstream", "gpu:8000"], "--upstream is the address of a server, http://host:port/v1"),
         (["decide", "t.jsonl", "--policy", "t.jsonl"], "t.jsonl: "),

@@ -72,8 +72,9 @@ def test_an_upstream_is_an_address_and_what_to_do(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ((None, "replace", None, None), "--on-reject belongs to --upstream"),
-        ((None, None, "x", None), "--reject-text belongs to --upstream"),
+        ((None, "delete", None, None), '--on-reject is "delete", but must be annotate or replace'),
+        ((None, "annotate", "x", None), "--reject-text belongs to --on-reject replace"),
+        ((None, None, " ", None), "--reject-text must have between 1 and 2000 characters"),
         ((None, None, None, 3.0), "--upstream-timeout belongs to --upstream"),
         ((URL, "delete", None, None), '--on-reject is "delete", but must be annotate or replace'),
         ((URL, None, "x", None), "--reject-text belongs to --on-reject replace"),
@@ -124,7 +125,17 @@ def test_the_command_guards_and_ends_when_its_streams_have_ended() -> None:
 def test_the_rule_on_claims_stands_beside_what_is_done_on_failure() -> None:
     found = service_options("127.0.0.1", upstream=URL, reject_when="0.5", on_failure="reject")
     assert (found["reject_when"], found["on_failure"]) == ("0.5", "reject")
-    with pytest.raises(RecapError, match="--reject-when belongs to --upstream"):
-        service_options("127.0.0.1", reject_when="any")
+    with pytest.raises(RecapError, match='--on-failure is "perhaps"'):
+        service_options("127.0.0.1", on_failure="perhaps")
+    with pytest.raises(RecapError, match='"most" is no rule'):
+        service_options("127.0.0.1", reject_when="most")
     with pytest.raises(RecapError, match='"most" is no rule'):
         service_options("127.0.0.1", upstream=URL, reject_when="most")
+
+
+def test_the_guardrail_route_needs_no_upstream_for_its_rules() -> None:
+    given = {"on_reject": "replace", "reject_text": "Not sure.", "reject_when": "all", "on_failure": "reject"}
+    found = service_options("127.0.0.1", **given)
+    assert {name: found[name] for name in given} == given
+    assert service_options("127.0.0.1", reject_text="Not sure.")["reject_text"] == "Not sure."
+    assert "upstream" not in found

@@ -117,10 +117,14 @@ def test_what_is_missing_is_asked_and_nothing_else(tmp_path: Path) -> None:
             assert after.margin("image", relation) == pytest.approx(margin, abs=1e-5)
         assert (after.model, after.label, after.id) == (whole.model, before.label, before.id)
     # Once more: nothing is missing, and no model is loaded.
-    again = probe(tmp_path / "table.jsonl", "no such/model", complete=True, progress=False)
+    again = probe(tmp_path / "table.jsonl", "world:aligned", complete=True, progress=False, load=_not_to_be_loaded)
     assert (again.rows, again.ran.done) == (completed.rows, 0)
     policy = package.calibrate(package.MarginTable(tuple(completed.rows), completed.graph), coverage=0.6)
     assert len(list(package.decide(policy, tmp_path / "table.jsonl"))) == 5
+
+
+def _not_to_be_loaded(*_: Any, **__: Any) -> Any:
+    raise AssertionError("nothing is to be asked")
 
 
 def test_a_partly_probed_table_gets_the_rest_of_a_larger_set(tmp_path: Path) -> None:
@@ -141,6 +145,8 @@ def test_margins_of_two_models_are_not_mixed(tmp_path: Path) -> None:
         RecapError, match=r'its margins are of ".*", and the missing ones would be of ".*"; ask that model'
     ):
         probe(tmp_path / "t.jsonl", "world:biased", complete=True, probes="cal", progress=False)
+    with pytest.raises(RecapError, match="its margins are of "):  # also where nothing is missing
+        probe(tmp_path / "t.jsonl", "world:biased", complete=True, progress=False)
     mixed = probe(tmp_path / "t.jsonl", "world:biased", complete=True, probes="cal", any_model=True, progress=False)
     assert missing_probes(mixed.rows, mixed.graph, "cal") == {}
 
@@ -322,3 +328,156 @@ def test_a_table_without_pictures_cannot_be_completed(tmp_path: Path) -> None:
     shutil.copy(CHOICE, tmp_path / "c.jsonl")
     with pytest.raises(RecapError, match="this is the file that is read"):
         import_log("lm-eval", tmp_path / "c.jsonl", tmp_path / "c.jsonl")
+
+
+def test_what_cannot_be_completed_is_left_out_and_the_rest_can_be_evaluated(tmp_path: Path, recap: Run) -> None:
+    probe("world:whatsup", "world:aligned", limit=24, out=tmp_path / "t.jsonl", progress=False)
+    lines = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    for place, line in enumerate(lines):
+        del line["margins"]
+        line["image"] = "no such picture.jpg" if place == 5 else line["image"]
+    (tmp_path / "bare.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ran = recap(
+        "probe", "--complete", tmp_path / "bare.jsonl", "--model", "world:aligned", "--out", tmp_path / "full.jsonl"
+    )
+    assert ran.code == 2
+    assert "no such picture.jpg" in ran.err
+    assert "1 of 24 rows still lack probes and were left out" in ran.err
+    table = read_table(tmp_path / "full.jsonl")
+    assert len(table) == 23
+    assert package.evaluate(table, splits=20, progress=False).inside["recap-img"].n == 23
+    some = probe(tmp_path / "bare.jsonl", "world:aligned", complete=True, limit=3, progress=False)
+    assert [row.id for row in some.rows] == [line["id"] for line in lines[:3]]
+
+
+def _likelihoods(yes: str, no: str) -> Callable[[dict[str, Any]], None]:
+    def change(line: dict[str, Any]) -> None:
+        words = [request["arg_1"].strip() for request in line["arguments"].values()]
+        line["filtered_resps"] = [[{"yes": yes, "no": no}[word], "False"] for word in words]
+
+    return change
+
+
+def test_a_log_likelihood_that_is_not_finite_is_told_as_that(tmp_path: Path) -> None:
+    log = _changed(CHOICE, tmp_path / "a.jsonl", _likelihoods("-0.5", "-inf"))
+    found = import_log("lm-eval", log)
+    assert {(row.answer, row.direct.image) for row in found.rows} == {("yes", None)}
+    assert "5 of 5 rows: the log-likelihood of yes or of no is no finite number" in found.notes[0]
+    for yes, no, why in (
+        ("nan", "-0.5", "that of yes is nan"),
+        ("-inf", "-inf", "that of yes is -inf and that of no is -inf"),
+        ("inf", "-1", "that of yes is inf"),
+    ):
+        log = _changed(CHOICE, tmp_path / "b.jsonl", _likelihoods(yes, no))
+        with pytest.raises(RecapError, match=f"its log-likelihoods give no answer: {why}"):
+            import_log("lm-eval", log)
+    log = _changed(
+        WORDS, tmp_path / "c.jsonl", lambda line: line.update(filtered_resps=[["-inf", "False"], ["-0.5", "True"]])
+    )
+    assert {row.answer for row in import_log("lmms-eval", log, choices="yes,no").rows} == {"no"}
+    whole = json.loads((LOGS / "inspect.json").read_text())
+    for sample in whole["samples"]:
+        for token in sample["output"]["choices"][0]["logprobs"]["content"]:
+            for each in token["top_logprobs"]:
+                if each["token"].strip().lower() == "no":
+                    each["logprob"] = -math.inf
+    (tmp_path / "d.json").write_text(json.dumps(whole))
+    notes = import_log("inspect", tmp_path / "d.json").notes
+    assert any("is no finite number" in note for note in notes)
+
+
+def test_half_of_a_surrogate_pair_in_a_log_is_one_line(tmp_path: Path, recap: Run) -> None:
+    def broken(line: dict[str, Any]) -> None:
+        line["doc"]["image"] = "a\ud800.jpg"
+
+    log = _changed(CHOICE, tmp_path / "x.jsonl", broken)
+    for ending in ("jsonl", "csv", "parquet"):
+        ran = recap("import", "lm-eval", log, "--out", tmp_path / f"t.{ending}")
+        assert ran.code == 2
+        assert "image holds half of a surrogate pair" in ran.err
+        assert ran.err.count("\n") == 1
+
+    def only_the_first(line: dict[str, Any]) -> None:
+        if line["doc_id"] == 0:
+            broken(line)
+
+    found = import_log("lm-eval", _changed(CHOICE, tmp_path / "y.jsonl", only_the_first), tmp_path / "t.csv")
+    assert len(read_table(tmp_path / "t.csv")) == len(found.rows) == 4
+
+
+ASKED = "Is the mug on the table?"
+
+
+def _lm(**more: Any) -> dict[str, Any]:
+    requests = {f"gen_args_{i}": {"arg_0": f"Q: {ASKED} A:", "arg_1": word} for i, word in enumerate((" yes", " no"))}
+    scores = [["-0.5", "False"], ["-1.5", "False"]]
+    whole = {"doc_id": 0, "doc": {"image": "a.jpg", "question": ASKED}, "target": "0", "arguments": requests}
+    return whole | {"resps": [], "filtered_resps": scores} | more
+
+
+def _lmms(**more: Any) -> dict[str, Any]:
+    whole = {"doc_id": 0, "input": ASKED, "target": "Yes", "filtered_resps": ["Yes"], "input_media": ["a.jpg"]}
+    return whole | more
+
+
+CHAT = [
+    {"role": "system", "content": "Is the dog under the bed?"},
+    {"role": "user", "content": [{"type": "text", "text": ASKED}]},
+]
+
+
+@pytest.mark.parametrize(
+    ("harness", "line"),
+    [
+        ("lm-eval", _lm(doc={"images": ["a.jpg"], "question": ASKED})),
+        ("lm-eval", _lm(doc={"image": [{"path": "a.jpg", "bytes": None}], "question": ASKED})),
+        ("lm-eval", _lm(arguments=[[f"Q: {ASKED}", " yes"], [f"Q: {ASKED}", " no"]])),  # as up to 0.4.2
+        ("lm-eval", _lm(doc={"image": "a.jpg"}, arguments={
+            "a": {"arg_0": [json.dumps(CHAT)], "arg_1": " yes"}, "b": {"arg_0": [json.dumps(CHAT)], "arg_1": " no"}})),
+        ("lmms-eval", _lmms(input_media="a.jpg")),
+        ("lmms-eval", _lmms(input_media=[{"type": "image", "image_url": {"url": "a.jpg"}}])),
+        ("lmms-eval", _lmms(input=CHAT)),
+    ],
+)  # fmt: skip
+def test_pictures_prompts_and_requests_in_other_shapes_are_read(
+    harness: str, line: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps(line) + "\n")
+    found = import_log(harness, tmp_path / "x.jsonl")
+    [row] = found.rows
+    assert (row.id, row.image, row.unit, row.relation, row.label) == ("x-0", "a.jpg", "a.jpg", "on", "yes")
+    assert row.says_yes
+    assert not found.notes
+
+
+def test_samples_without_numbers_are_kept_apart_and_several_pictures_refused(tmp_path: Path) -> None:
+    lines = [_lm(doc_id=None), _lm(doc_id=None), _lm(doc={"image": ["a.jpg", "b.jpg"], "question": ASKED})]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = import_log("lm-eval", tmp_path / "x.jsonl")
+    assert [row.id for row in found.rows] == ["x-1", "x-2"]
+    assert found.unread == (f"{tmp_path / 'x.jsonl'}:3: it shows 2 pictures, and an audit is about one",)
+
+
+def _inspected(image: str, **more: Any) -> str:
+    asked = {"role": "user", "content": [{"type": "image", "image": image}, {"type": "text", "text": ASKED}]}
+    said = {"choices": [{"message": {"role": "assistant", "content": "Yes."}}]}
+    sample = {"id": 1, "epoch": 1, "input": [asked], "target": "True", "output": said} | more
+    return json.dumps({"eval": {"task": "t", "model": "m"}, "samples": [sample]})
+
+
+def test_pictures_that_a_log_of_inspect_lacks_are_not_named(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(_inspected("attachment://abc"))
+    [row] = import_log("inspect", tmp_path / "a.json").rows
+    assert (row.image, row.unit, row.label) == (None, "attachment://abc", "yes")
+    for url, why in (("data:image/png;base64,@@@", "is not valid base64"), ("data:image/png;base64,", "is empty")):
+        (tmp_path / "b.json").write_text(_inspected(url))
+        with pytest.raises(RecapError, match=f"its picture {why}"):
+            import_log("inspect", tmp_path / "b.json", pictures=tmp_path / "pictures")
+        assert not (tmp_path / "pictures").exists()
+    (tmp_path / "c.json").write_text('{"eval": {}, "samples": []}')
+    with pytest.raises(RecapError, match="this inspect log holds no samples"):
+        import_log("inspect", tmp_path / "c.json")
+    unknown = {"token": "Yes", "logprob": None, "top_logprobs": None}
+    output = {"choices": [{"message": {"content": "Yes"}, "logprobs": {"content": [unknown]}}]}
+    (tmp_path / "d.json").write_text(_inspected("a.jpg", output=output))
+    assert import_log("inspect", tmp_path / "d.json").rows[0].answer == "yes"

@@ -172,3 +172,45 @@ def test_an_evaluation_is_printed_in_every_format(files: Path, form: str, holds:
     assert ran.exit_code == 0, ran.output
     assert holds in ran.stdout
     assert "recap-img" in ran.stdout
+
+
+def test_what_is_wrong_with_the_rows_in_common_is_not_said_of_the_tables(tmp_path: Path) -> None:
+    rows = random_rows(5, units=60)
+    assert {row["label"] for row in rows} == {"yes", "no"}
+    other = rows[:1] + [{**row, "id": f"other {row['id']}"} for row in rows[1:]]
+    for name, some in (("a", rows), ("b", other)):
+        write_table(table_of(*some).rows, tmp_path / f"{name}.jsonl")
+    with pytest.raises(RecapError) as raised:
+        recap.compare(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    only = rows[0]["label"]
+    assert str(raised.value) == (
+        f"{tmp_path / 'a.jsonl'} and {tmp_path / 'b.jsonl'} have 1 row in common by id, and of those: every label inside "
+        f'the graph is "{only}"; both labels are needed'
+    )
+
+
+def test_names_of_files_are_no_markup_in_any_form(tmp_path: Path, recap: Run) -> None:
+    rows = random_rows(5, units=60)
+    names = ("[draft] a|<b>_%", "[bold]m[/bold" + chr(0x1B))
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        write_table(table_of(*rows).rows, (tmp_path / name).with_name((tmp_path / name).name + ".jsonl"))
+    files = [f"{name}.jsonl" for name in names]
+    latex = recap("compare", *files, "--draws", 20, "--format", "latex", cwd=tmp_path)
+    assert latex.code == 0, latex.err
+    assert "\n{}[draft] a\\textbar{}\\textless{}b\\textgreater{}\\_\\% & " in latex.out
+    assert "\n[" not in latex.out
+    plain = recap("compare", *files, "--draws", 20, cwd=tmp_path)
+    assert plain.code == 0, plain.err
+    assert "over [draft] a|<b>_%" in " ".join(plain.out.split())
+    for ran in (latex, plain, recap("compare", *files, "--draws", 20, "--format", "markdown", cwd=tmp_path)):
+        assert chr(0x1B) not in ran.out
+    table = recap("compare", *files, "--draws", 20, "--format", "csv", cwd=tmp_path)
+    assert "-0.0" not in table.out
+
+
+def test_numbers_below_zero_have_a_minus_in_latex() -> None:
+    from recap.tabular import Tabular
+
+    made = Tabular("t", ("", "x"), (("recap-img 2-3", "-0.5 [-1.0, +.5]"),)).to_latex()
+    assert "recap-img 2-3 & $-$0.5 [$-$1.0, +.5]" in made

@@ -20,6 +20,8 @@ from inspect_ai.model import (
 from inspect_ai.scorer import Score
 from inspect_ai.solver import generate
 
+from recap.errors import RecapError
+from recap.integrations.inspect.scorer import audit
 from tests.integrations.conftest import MODEL, Audited
 
 pytestmark = pytest.mark.integrations
@@ -135,3 +137,21 @@ def test_what_holds_no_picture_is_not_scored(tmp_path: Path) -> None:
     )
     [found] = log.samples or []
     assert score_of(found).explanation == "not audited: it holds no images, not one"
+
+
+def test_targets_are_read_as_people_write_them(given: list[Audited], tmp_path: Path) -> None:
+    accepted = next(each for each in given if each.verdict.accepted and each.answer == "yes")
+    shown = [ContentImage(image=accepted.url), ContentText(text=accepted.question)]
+    targets = {"True": "C", "Yes.": "C", "1": "C", "YES": "C", "False": "I", "no.": "I", "0": "I", "perhaps": "I"}
+    samples = [Sample(id=each, input=[ChatMessageUser(content=shown)], target=each) for each in targets]
+    samples.append(Sample(id="two", input=[ChatMessageUser(content=shown)], target=["left", "true"]))
+    task = Task(dataset=MemoryDataset(samples), solver=generate(), scorer=audit(model=MODEL))
+    model = get_model("mockllm/model", custom_outputs=lambda *_: said("Yes."))
+    [log] = eval(task, model=model, log_dir=str(tmp_path), display="none")
+    found = {str(sample.id): score_of(sample).value for sample in log.samples or []}
+    assert found == targets | {"two": "C"}
+
+
+def test_a_rule_that_is_none_is_refused_when_the_scorer_is_made() -> None:
+    with pytest.raises(RecapError, match='"most" is no rule'):
+        audit(model=MODEL, reject_when="most")

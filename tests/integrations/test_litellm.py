@@ -17,6 +17,7 @@ from litellm.proxy.guardrails.guardrail_hooks.generic_guardrail_api.generic_guar
     GenericGuardrailAPI,
 )
 
+from recap.errors import RecapError
 from recap.integrations.litellm import RecapGuardrail
 from recap.server.service import REJECT_TEXT
 from tests.integrations.conftest import MODEL, Audited
@@ -98,3 +99,49 @@ def test_the_proxy_finds_the_guardrail_by_its_module(given: list[Audited], tmp_p
 def test_the_token_is_required(service: str, given: list[Audited]) -> None:
     with pytest.raises(Exception, match="401"):
         asyncio.run(through(GenericGuardrailAPI(api_base=service, guardrail_name="recap"), given[0], "Yes."))
+
+
+def shown(data: str, question: str) -> list[dict[str, Any]]:
+    """A question about a picture of these bytes, in base64."""
+    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+    return [{"role": "user", "content": [picture, {"type": "text", "text": question}]}]
+
+
+def test_an_audit_that_cannot_be_made_is_the_hosts_own_kind_of_failure(given: list[Audited]) -> None:
+    nobody = RecapGuardrail("http://127.0.0.1:9/v1")  # where no server is
+    for data, reason in (
+        ("AAAA", "not audited, so rejected: the audit could not be made"),
+        ("%%%", "not audited, so rejected: the picture's data: URL does not hold base64"),
+    ):
+        asked: Any = SimpleNamespace(messages=shown(data, given[0].question))
+        assert asyncio.run(through(RecapGuardrail(MODEL), asked, "Yes.")) == f"blocked: {reason}"
+        assert asyncio.run(through(RecapGuardrail(MODEL, on_reject="replace"), asked, "Yes.")) == REJECT_TEXT
+        assert asyncio.run(through(RecapGuardrail(MODEL, on_failure="pass"), asked, "Yes.")) == "Yes."
+    told = asyncio.run(through(nobody, given[0], "Yes."))
+    assert told == "blocked: not audited, so rejected: the audit could not be made"
+    nothing: Any = SimpleNamespace(messages=[{"role": "user", "content": "Hello!"}])
+    long = "Yes. " + "It is so. " * 3000
+    assert asyncio.run(through(RecapGuardrail(MODEL), given[0], long)).startswith("blocked: not audited")
+    assert asyncio.run(through(RecapGuardrail(MODEL), nothing, "Yes.")) == "Yes."
+
+
+def test_a_block_says_whether_there_was_a_verdict(given: list[Audited]) -> None:
+    rejected = next(each for each in given if each.verdict.accepted is False)
+    for messages, judged in ((rejected.messages, True), (shown("AAAA", given[0].question), False)):
+        inputs = {"texts": [f"{rejected.answer}."], "structured_messages": messages}
+        with pytest.raises(GuardrailRaisedException) as raised:
+            asyncio.run(RecapGuardrail(MODEL).apply_guardrail(inputs, {}, "response"))
+        assert raised.value.blocked_content is judged
+
+
+def test_options_are_checked_when_the_guardrail_is_made() -> None:
+    for options, message in (
+        ({"reject_when": "most"}, '"most" is no rule'),
+        ({"reject_when": None}, '"None" is no rule'),
+        ({"on_failure": "ignore"}, '"ignore" is not what can be done with an answer whose audit cannot be made'),
+        ({"on_reject": "delete"}, '"delete" is not what can be done'),
+        ({"reject_text": " "}, "reject_text is empty"),
+    ):
+        with pytest.raises(RecapError, match=message):
+            RecapGuardrail(MODEL, **options)
+    assert RecapGuardrail(MODEL, reject_when=0.5).rule.share == 0.5

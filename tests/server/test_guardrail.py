@@ -105,3 +105,12 @@ def test_questions_are_kept_within_bounds() -> None:
     assert held.get("greedy", "0") is None
     held.take("honest", "h")
     assert held.get("honest", "h") is None
+
+
+def test_an_answer_too_long_to_be_read_is_one_whose_audit_failed(auditor: Auditor, url: str) -> None:
+    long = {"texts": ["No. " + "It is so. " * 3000], "structured_messages": ask(url)}
+    for on_failure, action in (("pass", "NONE"), ("reject", "BLOCKED")):
+        with TestClient(create_app(Service(auditor, on_failure=on_failure))) as client:
+            found = sent(client, "response", **long)
+            assert found["action"] == action
+    assert "not audited, so rejected: the answer has 30,004 characters; at most 20,000" in found["blocked_reason"]

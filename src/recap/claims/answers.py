@@ -20,7 +20,21 @@ _OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]", 
 _CLOSED = re.compile(r".*(?:</(?:think|thinking|thought|reasoning)>|\[/THINK\])", re.DOTALL | re.IGNORECASE)
 """a thought that the prompt opened and the answer ends"""
 _CONCLUDED = re.compile(r"(?:final answer|answer)\s*(?:is)?\s*[:：]?\s*[*_\"“]*(yes|no)\b", re.IGNORECASE)
+_TRUTH = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
 _FENCE = re.compile(r"^```(?:json)?|```$", re.MULTILINE)
+
+
+def truth_word(value: Any) -> str | None:
+    """yes or no, as people write labels: yes and no, true and false, 1 and 0, in any case and quoted; None elsewhere.
+
+    >>> [truth_word(each) for each in ("Yes.", " TRUE", 0, 1.0, "'no'", "maybe", 2)]
+    ['yes', 'yes', 'no', 'yes', 'no', None, None]
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return {1.0: "yes", 0.0: "no"}.get(value)
+    return _TRUTH.get(value.strip().strip("[]'\".! ").lower()) if isinstance(value, str) else None
 
 
 def said(text: str) -> str | None:

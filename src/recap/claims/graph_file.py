@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from recap.claims.graph import Graph, Relation
 from recap.errors import RecapError, did_you_mean
 from recap.files import reading
-from recap.plugins import installed, load_plugin, told_by
+from recap.plugins import FAILURES, installed, load_plugin, told_by
 
 MOST_PROBLEMS = 100
 """that are looked for: whoever mends these runs the check again"""
@@ -90,7 +90,7 @@ def _packaged(name: str) -> Graph:
         found: Any = brought() if callable(brought) else brought
     except RecapError:
         raise
-    except Exception as error:  # a stranger's function, as when it is imported
+    except FAILURES as error:
         raise RecapError(f"{told_by('graphs', name)} failed: {type(error).__name__}: {error}") from error
     if isinstance(found, Graph):
         return found

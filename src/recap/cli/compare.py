@@ -9,7 +9,7 @@ import typer
 
 import recap
 from recap.cli import options as opt
-from recap.cli.console import check_format, notice, print_as, print_json, print_tables, split_names
+from recap.cli.console import check_format, notice, print_as, print_json, print_tables, shown, split_names
 
 
 def run(
@@ -66,4 +66,5 @@ def run(
         console = Console(highlight=False)
         print_tables(found.tables(), console)
         if found.withheld:
-            console.print("Not compared: " + "; ".join(f"{name} ({why})" for name, why in found.withheld.items()))
+            told = "; ".join(f"{name} ({why})" for name, why in found.withheld.items())
+            console.print(f"Not compared: {shown(told)}")

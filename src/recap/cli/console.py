@@ -69,18 +69,24 @@ def print_as(form: str, records: Iterable[dict[str, Any]], tables: Sequence[Tabu
 
 def print_tables(tables: Iterable[Tabular], console: Console) -> None:
     """Tables in the terminal."""
-    from rich.markup import escape
     from rich.table import Table
 
     for each in tables:
-        grid = Table(title=each.title, title_justify="left", title_style="bold", caption_justify="left")
-        grid.caption = each.note or None
+        grid = Table(title=shown(each.title), title_justify="left", title_style="bold", caption_justify="left")
+        grid.caption = shown(each.note) or None
         for place, name in enumerate(each.columns):
             folded = any("[" in row[place] for row in each.rows)  # an interval may go below its figure
             grid.add_column(name, justify="right" if place else "left", no_wrap=not folded)
         for number, row in enumerate(each.rows):
-            grid.add_row(*map(escape, row), style="bold" if number in each.bold else "")
+            grid.add_row(*map(shown, row), style="bold" if number in each.bold else "")
         console.print(grid)
+
+
+def shown(text: str) -> str:
+    """A text of somebody else's as a terminal may show it: names of files and rows may look like markup."""
+    from rich.markup import escape
+
+    return escape(printable(text))
 
 
 def split_names(named: list[str] | None, more: list[str]) -> list[str] | None:

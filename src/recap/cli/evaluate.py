@@ -9,7 +9,7 @@ import typer
 
 import recap
 from recap.cli import options as opt
-from recap.cli.console import check_format, notice, print_as, print_json, print_tables, split_names
+from recap.cli.console import check_format, notice, print_as, print_json, print_tables, shown, split_names
 
 
 def run(
@@ -132,4 +132,5 @@ def _show(result: recap.Evaluation) -> None:
         if extension is not None:
             console.print(f"{name}, held out: {extension.verdict}")
     if result.withheld:
-        console.print("Not in this table: " + "; ".join(f"{name} ({why})" for name, why in result.withheld.items()))
+        told = "; ".join(f"{name} ({why})" for name, why in result.withheld.items())
+        console.print(f"Not in this table: {shown(told)}")

@@ -64,7 +64,8 @@ def run(
     All questions about a picture share one forward. With --store, a run that was stopped continues where it was and
     yields the same table, byte for byte. A row that cannot be read or a picture that cannot be shown is named and left
     out; the exit code is then 2. Rows of a benchmark that ask about other things than relations are only counted.
-    With --complete the rows of a margin table get the probes that they lack; what they have stays.
+    With --complete the rows of a margin table get the probes that they lack; what they have stays, and rows whose
+    pictures cannot be shown are left out.
     With --engine ray many workers share the job, on this machine or a cluster; table and store are the same.
 
     \b

@@ -95,7 +95,7 @@ def convert(
     ] = "canonical",
     graph: opt.GraphFile = None,
 ) -> None:
-    """Write TABLE again: as JSON lines or Parquet, and over the pair that the commands expect.
+    """Write TABLE again: as JSON lines, CSV or Parquet, and over the pair that the commands expect.
 
     The margins of "Is the mug to the right of the laptop?" belong to its claim, the laptop to the left of the mug.
     Where they were written for the mug and the laptop instead, --pair asked puts each under its name for that pair.

@@ -12,7 +12,7 @@ from recap.datasets.official import BENCHMARKS
 from recap.datasets.reading import Loaded, load_own, load_records
 from recap.datasets.stats import dataset_stats
 from recap.errors import RecapError, did_you_mean
-from recap.plugins import installed, load_plugin, told_by
+from recap.plugins import FAILURES, installed, load_plugin, told_by
 from recap.probing import Item
 from recap.schemes import scheme_of
 from recap.table.records import ENDINGS
@@ -86,7 +86,7 @@ def _packaged(name: str, root: str | Path | None, graph: Graph | None) -> Loaded
         return found if isinstance(found, Loaded) else load_records(found, name, graph)
     except RecapError:
         raise
-    except Exception as error:
+    except FAILURES as error:
         raise RecapError(f"{name}: cannot load the dataset: {type(error).__name__}: {error}") from error
 
 

@@ -43,6 +43,10 @@ class Gaps:
             plans.append(plan)
         return cls(table, tuple(items), tuple(plans))
 
+    def names_only(self, name: str) -> bool:
+        """Whether all its margins are of a model of this name, as far as rows tell: it need not be loaded for that."""
+        return all(row.model is None or row.model.rpartition("@")[0] == name for row in self.table.rows)
+
     def check_model(self, identity: str, *, any_model: bool = False) -> None:
         """Margins of two models in one row would mean nothing."""
         for i, row in enumerate(self.table.rows):
@@ -53,9 +57,17 @@ class Gaps:
                 )
 
     def filled(self, found: Iterable[Row]) -> list[Row]:
-        """The table's rows with what was found added; what a row had stays."""
-        answered = {row.id: row for row in found}
-        return [_merged(row, answered[row.id]) if row.id in answered else row for row in self.table.rows]
+        """The table's rows with what was found added; what a row had stays.
+
+        Rows that still lack something are left out, as probing leaves out what cannot be shown: with holes in it the
+        table could not be evaluated.
+        """
+        answered, lacking = {row.id: row for row in found}, {item.id for item in self.items}
+        return [
+            _merged(row, answered[row.id]) if row.id in answered else row
+            for row in self.table.rows
+            if row.id in answered or row.id not in lacking
+        ]
 
 
 def missing_probes(rows: Sequence[Row], graph: Graph, probes: str = "img") -> dict[str, int]:

@@ -115,7 +115,8 @@ def probe(
     `dataset` is a benchmark's name or a file, `model` a name or a model already loaded. The table is written to `out`
     where that is given. `progress` may be a function that is told how many probes are done, and of how many. `loading`
     are the model's options (dtype, device, …). What cannot be read or shown is left out, and named in the result.
-    With `complete`, `dataset` is a margin table: only probes that its rows lack are asked, and all rows come back.
+    With `complete`, `dataset` is a margin table: only probes that its rows lack are asked, and all rows come back but
+    those whose pictures cannot be shown.
     """
     if out is not None:
         check_ending(out)
@@ -146,6 +147,9 @@ def probe(
     folder = Path(images or root or Path(dataset).parent)
     check_pictures(items)
     if gaps is not None and not items:
+        if not any_model and not (isinstance(model, str) and gaps.names_only(model)):
+            with opened as ready:  # nothing is asked; but whose the margins are is not told by the name
+                gaps.check_model(str(ready.identity))
         whole = Probing(list(gaps.table.rows), ProbeRun(), relations, str(dataset), scoring="nobody")
         if out is not None:
             write_table(whole.rows, out)
@@ -160,6 +164,8 @@ def probe(
         found = probe_items(items, ready, kept, **asking, graph=relations, folder=folder, progress=bar, plans=plans)
         rows = found.rows if gaps is None else gaps.filled(found.rows)
         known = {"unread": loaded.unread, "notes": loaded.notes, "benchmark": loaded.official_rows > 0}
+        if gaps is not None and (left := len(gaps.table) - len(rows)):
+            known["notes"] = (f"{left} of {len(gaps.table)} rows still lack probes and were left out",)
         found = replace(found, **known, rows=rows, scoring=ready.way)
     if found.rows and out is not None:
         write_table(found.rows, out)

@@ -19,6 +19,7 @@ from recap.claims import (
     parse,
     parse_existence,
 )
+from recap.claims.answers import truth_word
 from recap.errors import RecapError, quoted
 from recap.files import BOM, locating, reading
 from recap.probing import Item
@@ -54,9 +55,7 @@ class Loaded:
 
 
 def _yes_or_no(value: Any) -> Any:
-    """Labels as people write them: yes and no, true and false, 1 and 0, in any case, quoted or not."""
-    words = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
-    return words.get(str(value).strip().lower(), value) if isinstance(value, str | int) else value
+    return truth_word(value) or value
 
 
 YesNo = Annotated[Literal["yes", "no"], BeforeValidator(_yes_or_no)]

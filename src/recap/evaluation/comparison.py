@@ -20,7 +20,7 @@ from recap.evaluation.tables import headings, points, share
 from recap.policy import labelled_rows
 from recap.risks import compute_risk, offered, risk_named
 from recap.statistics import DRAWS, Interval, draw_units, interval, resample_metrics, resample_share, widened
-from recap.table import MarginTable, as_table
+from recap.table import MarginTable, Row, as_table
 from recap.table.frames import frame_of
 from recap.tabular import Tabular
 
@@ -235,9 +235,9 @@ class _Draws:
 
         def gain(metric: str) -> Interval:
             sign = FOUR.get(metric, -1)  # all that is not among the four is a rate of errors
-            found = interval(
-                sign * (point[1][metric] - point[0][metric]),
-                sign * (drawn[1][metric] - drawn[0][metric]),
+            found = interval(  # plus zero: no gain is −0.0
+                sign * (point[1][metric] - point[0][metric]) + 0.0,
+                sign * (drawn[1][metric] - drawn[0][metric]) + 0.0,
                 self.level,
             )
             return widened(found, count, self.level) if count < FEW_UNITS else found
@@ -264,21 +264,22 @@ def _matched(one: MarginTable, two: MarginTable) -> tuple[MarginTable, MarginTab
         pairs.append((i, j))
     if not pairs:
         raise RecapError(f"{one.source} and {two.source} have no id in common; rows are matched by id")
-    mine = MarginTable(tuple(one.rows[i] for i, _ in pairs), one.graph, one.source)
     # A label that only one of the tables has is a label of the statement.
-    known = [row.label or two.rows[j].label for row, (_, j) in zip(mine.rows, pairs, strict=True)]
-    labelled: tuple[MarginTable, MarginTable] = (
-        labelled_rows(_labelled(mine, known)),
-        labelled_rows(_labelled(MarginTable(tuple(two.rows[j] for _, j in pairs), two.graph, two.source), known)),
-    )
+    known = [one.rows[i].label or two.rows[j].label for i, j in pairs]
+    mine, theirs = ([table.rows[each[side]] for each in pairs] for side, table in enumerate((one, two)))
+    count = f"{len(pairs)} row{'s' * (len(pairs) > 1)}"
+    # What is wrong with the rows in common may be right in each of the tables.
+    common = f"{one.source} and {two.source} have {count} in common by id, and of those"
+    labelled_rows(_labelled(mine, known, one, common))
+    labelled = labelled_rows(_labelled(mine, known, one)), labelled_rows(_labelled(theirs, known, two))
     names = _names(one.source, two.source)
     left = {name: len(t) - len(labelled[0]) for name, t in zip(names, (one, two), strict=True)}
     return *labelled, {name: count for name, count in left.items() if count}
 
 
-def _labelled(table: MarginTable, labels: Sequence[str | None]) -> MarginTable:
-    rows = (row.model_copy(update={"label": label}) for row, label in zip(table.rows, labels, strict=True))
-    return MarginTable(tuple(rows), table.graph, table.source)
+def _labelled(rows: Sequence[Row], labels: Sequence[str | None], table: MarginTable, source: str = "") -> MarginTable:
+    named = (row.model_copy(update={"label": label}) for row, label in zip(rows, labels, strict=True))
+    return MarginTable(tuple(named), table.graph, source or table.source)
 
 
 def _shared_risks(one: MarginTable, two: MarginTable) -> tuple[list[str], dict[str, str]]:

@@ -19,7 +19,7 @@ from recap.evaluation.splits import SPLITS, calibration_rows, is_calibration
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
 from recap.policy.repair import REPAIR_RISK
 from recap.progress import progress as bar
-from recap.risks import compute_risk, offered, risk_named
+from recap.risks import compute_risk, is_own, offered, risk_named
 from recap.statistics import (
     DRAWS,
     Interval,
@@ -87,18 +87,27 @@ def evaluate(
         deployable = deployable and not {BASELINE, IMG} & offered(inside)[1].keys()
 
     skipped = _skipped(inside, splits)
+    seeds = [seed for seed in range(splits) if seed not in skipped]
+    allowed = names
+    if risks is None:
+        withheld |= _own_failures(inside, names, seeds)
+        allowed = names = [name for name in names if name not in withheld]
+    if risks is None and len(everything) > len(inside):
+        on_all, lacking = offered(everything, fitted=True)
+        lacking |= _own_failures(everything, on_all, seeds)
+        allowed = [name for name in names if name not in lacking]
+        own = {name: why for name, why in lacking.items() if name in names and is_own(name)}
+        withheld |= {name: f"on all statements: {why}" for name, why in own.items()}
     watched = bar("splits", splits) if progress is True else contextlib.nullcontext(progress or None)
     with watched as done:
 
         def pool(rows: MarginTable, some: Sequence[str]) -> tuple[dict[str, Measured], tuple[Policy, ...]]:
-            seeds = [seed for seed in range(splits) if seed not in skipped]
             return _measure_pool(rows, some, splits, seeds, coverage, level if deployable else None, done)
 
         measured, policies = pool(inside, names)
         best = measured
         if len(everything) > len(inside):
-            allowed = names if risks is not None else offered(everything, fitted=True)[0]
-            best, _ = pool(everything, [name for name in names if name in allowed])
+            best, _ = pool(everything, allowed)
     fixed = [name for name in names if not risk_named(name).fitted]
     named = [row.unit for row in everything.rows]
     wrong = REPAIR_RISK if repair_at_most is None else repair_at_most
@@ -123,6 +132,20 @@ def evaluate(
         repair=evaluate_repair(everything, sides, wrong, confidence) if repair else None,
         undecided=evaluate_undecided(everything, sides) if undecided else None,
     )
+
+
+def _own_failures(table: MarginTable, names: Sequence[str], seeds: Sequence[int]) -> dict[str, str]:
+    """Risks of somebody else's that a split's calibration rows make fail, and how; nobody named them, so all go on."""
+    units = [row.unit for row in table.rows]
+    found: dict[str, str] = {}
+    for name in names:
+        if is_own(name) and risk_named(name).calibrated:
+            try:
+                for seed in seeds:
+                    compute_risk(table, name, calibration=table.where(calibration_rows(units, seed)))
+            except RecapError as error:
+                found[name] = str(error)
+    return found
 
 
 def _measure_pool(

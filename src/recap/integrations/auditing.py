@@ -33,11 +33,11 @@ class SharedAuditor:
                 )
             return self._loaded
 
-    def audit(self, picture: Picture, question: str, text: str, reject_when: str = "any") -> AnswerVerdict:
+    def audit(self, picture: Picture, question: str, text: str, rule: RejectRule | None = None) -> AnswerVerdict:
         """The verdict on an answer in words, as the guard gives it; margins are not kept."""
         image = decoded(picture) if isinstance(picture, str) and picture[:5].lower() == "data:" else picture
         with Store(":memory:") as store:
-            return audit_answer(self.auditor.using(store), image, question, text, RejectRule.of(reject_when))
+            return audit_answer(self.auditor.using(store), image, question, text, rule)
 
 
 @cache

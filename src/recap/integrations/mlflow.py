@@ -10,6 +10,7 @@ from typing import Any, cast
 from mlflow.entities import Feedback
 from mlflow.genai.scorers import Scorer, scorer
 
+from recap.answers import RejectRule
 from recap.chats import NotAuditableError, read_messages
 from recap.errors import RecapError
 from recap.integrations.auditing import SharedAuditor, shared_auditor
@@ -18,20 +19,20 @@ NAME = "recap_audit"
 
 
 def recap_audit(
-    model: str | None = None, policy: str | None = None, *, reject_when: str = "any", name: str = NAME
+    model: str | None = None, policy: str | None = None, *, reject_when: str | float = "any", name: str = NAME
 ) -> Scorer:
     """A scorer for `mlflow.genai.evaluate`: its value is accepted, rejected, uncalibrated, no-verdict or skipped.
 
     `inputs` hold a picture and a question (`image`, `question`) or a chat in OpenAI's shape (`messages`); `outputs`
     the answer as text, or a chat completion. A model and policy are named as for `recap audit`.
     """
-    auditor = shared_auditor(model, policy)
+    rule, auditor = RejectRule.of(reject_when), shared_auditor(model, policy)
 
     @scorer(name=name)
     def audited(*, inputs: dict[str, Any], outputs: Any) -> Feedback:
         try:
             picture, question = _asked(inputs, auditor)
-            told = auditor.audit(picture, question, _text(outputs), reject_when)
+            told = auditor.audit(picture, question, _text(outputs), rule)
         except NotAuditableError as error:
             return Feedback(name=name, value="skipped", rationale=f"not audited: {error}")
         numbers = {"risk": told.risk, "threshold": told.threshold, "mode": told.mode, "answer": told.answer}

@@ -10,6 +10,7 @@ from PIL.Image import Image
 
 from recap.errors import RecapError
 from recap.models.contract import Identity, Request
+from recap.plugins import FAILURES
 
 Ask = Callable[[Image | None, Sequence[str]], Sequence[float]]
 """a picture, or None for questions without one, and questions → log p(yes) − log p(no) of each"""
@@ -55,7 +56,7 @@ class FunctionModel:
             margins = [float(margin) for margin in self.ask(request.image, request.questions)]
         except RecapError:
             raise
-        except Exception as error:
+        except FAILURES as error:
             raise RecapError(f"model {self.identity.name} failed: {type(error).__name__}: {error}") from error
         if len(margins) != len(request.questions):
             raise RecapError(

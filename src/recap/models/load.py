@@ -11,7 +11,7 @@ from recap.errors import RecapError
 from recap.models.contract import LikelihoodModel
 from recap.models.domain import Domain, load_domain
 from recap.models.remote.address import is_remote
-from recap.plugins import installed, load_plugin, told_by
+from recap.plugins import FAILURES, installed, load_plugin, told_by
 from recap.schemes import scheme_of
 
 LOCAL = "revision dtype device attention plain compiled tokens called pad"
@@ -72,7 +72,7 @@ def _packaged(kind: str, name: str, given: dict[str, Any]) -> LikelihoodModel:
         model = load(name, **given)
     except RecapError:
         raise
-    except Exception as error:
+    except FAILURES as error:
         raise RecapError(f"{name}: cannot load the model: {type(error).__name__}: {error}") from error
     if not (hasattr(model, "identity") and callable(getattr(model, "margins", None))):
         raise RecapError(f"{told_by('models', kind)} gave no model, but a {type(model).__name__}")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from recap.errors import RecapError, did_you_mean
+from recap.errors import RecapError, did_you_mean, quoted
 from recap.risks.fitted import available
 from recap.risks.margins import Margins
-from recap.risks.own import load_risk, load_risks
+from recap.risks.own import is_own, known_families, load_risk, load_risks
 from recap.risks.registry import Risk
 from recap.table import Bools, Floats, MarginTable
 
@@ -32,15 +32,15 @@ def compute_risk(table: MarginTable, name: str, calibration: MarginTable | None 
         raise RecapError(f"{table.source}: risk {name} is fitted on calibration rows; recap evaluate reports it")
     if risk.fitted and not available():
         raise RecapError(f"risk {name} is fitted with scikit-learn: pip install 'recap-vlm[eval]'")
+    _check_families(table, risk)
     inside = _defined(table, risk)
     known = table.where(inside)
     reference = known if calibration is None else calibration.where(_defined(calibration, risk))
     for some in (table, reference):
         require_inputs(some, name)
     if calibration is not None and risk.calibrated and not len(reference):
-        raise RecapError(
-            f"{calibration.source}: no calibration row is inside the relation graph (risk {name} needs some)"
-        )
+        where = f"of {', '.join(risk.families)}" if risk.families else "inside the relation graph"
+        raise RecapError(f"{calibration.source}: no calibration row is {where} (risk {name} needs some)")
     if risk.fitted and not reference.labelled.all():
         first = int(np.flatnonzero(~reference.labelled)[0])
         raise RecapError(f"{reference.at(first)}: risk {name} is fitted on labelled rows, and this has none")
@@ -74,6 +74,9 @@ def offered(table: MarginTable, *, fitted: bool = False) -> tuple[list[str], dic
         if risk.fitted and not available():
             withheld[name] = "scikit-learn is not installed"
             continue
+        if is_own(name) and not inside.any() and (why := _failure(table, name)) is not None:
+            withheld[name] = why
+            continue
         if not inside.any():
             withheld[name] = f"no row of {', '.join(risk.families)}" if risk.families else "no row inside the graph"
             continue
@@ -91,17 +94,37 @@ def offered(table: MarginTable, *, fitted: bool = False) -> tuple[list[str], dic
             withheld[name] = f"{need} is missing" + ("" if everywhere else f" for {', '.join(sorted(whole))}")
             break
         else:
-            names.append(name)
+            if is_own(name) and (why := _failure(table, name)) is not None:
+                withheld[name] = why  # one package's mistake must not cost the figures of all other risks
+            else:
+                names.append(name)
     return names, withheld
+
+
+def _failure(table: MarginTable, name: str) -> str | None:
+    """Why a risk of somebody else's cannot be computed on this table; None where it can."""
+    try:
+        compute_risk(table, name)
+    except RecapError as error:
+        return str(error)
+    return None
 
 
 def _defined(table: MarginTable, risk: Risk) -> Bools:
     """Rows for which the risk means anything: inside the graph if it needs that, and of its families."""
-    if not risk.needs_graph:
-        return np.ones(len(table), dtype=bool)
+    rows = table.covered if risk.needs_graph else np.ones(len(table), dtype=bool)
     if risk.families is None:
-        return table.covered
-    return table.covered & np.isin(np.array(table.families, dtype=str), risk.families)
+        return rows
+    return rows & np.isin(np.array(table.families, dtype=str), risk.families)
+
+
+def _check_families(table: MarginTable, risk: Risk) -> None:
+    """A family that no graph has would leave out rows without a word."""
+    known = known_families() | set(table.graph.families) | set(table.graph.lexicon.families.values())
+    for name in risk.families or ():
+        if name not in known:
+            listed = ", ".join(sorted(known))
+            raise RecapError(f"risk {risk.name}: {quoted(name)} is not a relation family ({listed})")
 
 
 def _gaps(table: MarginTable, risk: Risk) -> dict[str, Bools]:

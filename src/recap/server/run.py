@@ -80,26 +80,25 @@ def _guard_options(
     on_failure: str | None,
     timeout: float | None,
 ) -> dict[str, Any]:
-    options: dict[str, object] = {"on-reject": on_reject, "reject-text": reject_text, "reject-when": reject_when}
-    if upstream is None:
-        for option, value in (options | {"on-failure": on_failure, "upstream-timeout": timeout}).items():
-            if value is not None:
-                raise RecapError(f"--{option} belongs to --upstream")
-        return {}
+    """What is done with answers, of an upstream or of those whom LiteLLM's guardrail route serves."""
+    if upstream is None and timeout is not None:
+        raise RecapError("--upstream-timeout belongs to --upstream")
     if on_failure not in (None, *ON_FAILURE):
         raise RecapError(f'--on-failure is "{on_failure}", but must be {" or ".join(ON_FAILURE)}')
     if on_reject not in (None, *ON_REJECT):
         raise RecapError(f'--on-reject is "{on_reject}", but must be {" or ".join(ON_REJECT)}')
-    if reject_text is not None and on_reject != "replace":
+    # Who calls the guardrail may wish for a replacement whatever stands here.
+    if reject_text is not None and on_reject != "replace" and (upstream is not None or on_reject is not None):
         raise RecapError("--reject-text belongs to --on-reject replace")
     if reject_text is not None and (not reject_text.strip() or len(reject_text) > LONGEST_TEXT):
         raise RecapError(f"--reject-text must have between 1 and {LONGEST_TEXT} characters")
-    chosen = {"on_reject": on_reject or ON_REJECT[0]} | ({} if reject_text is None else {"reject_text": reject_text})
-    chosen |= {} if on_failure is None else {"on_failure": on_failure}
     if reject_when is not None:
         RejectRule.of(reject_when)
-        chosen["reject_when"] = reject_when
-    return {"upstream": _root(upstream), "upstream_key": key_in(UPSTREAM_KEY), **chosen}
+    given = {"on_reject": on_reject, "reject_text": reject_text, "on_failure": on_failure, "reject_when": reject_when}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if upstream is None:
+        return chosen
+    return {"upstream": _root(upstream), "upstream_key": key_in(UPSTREAM_KEY), "on_reject": ON_REJECT[0]} | chosen
 
 
 def _root(upstream: str) -> str:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import errno
 import io
-import json
+import math
 import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import PydanticSerializationError, to_jsonable_python
+
 from recap.claims import Graph, load_graph
 from recap.errors import RecapError, RecapWarning, one_of, quoted, reason
 from recap.files import locating
 from recap.table.frames import records_of, row_fields
 from recap.table.pairs import suspicious_relations, to_canonical_pair
-from recap.table.records import check_ending, read_records, write_records
+from recap.table.records import check_ending, flattened, json_line, read_records, write_records
 from recap.table.row import Row, row_from_fields
 from recap.table.table import MarginTable
 
@@ -74,7 +76,8 @@ def as_table(table: MarginTable | str | Path, graph: str | Path | Graph | None =
 def write_table(rows: Iterable[Row], path: str | Path) -> None:
     """Write rows as a margin table, by the file's ending; whole or not at all."""
     check_ending(path)
-    write_records(map(row_record, rows), path)
+    plain = Path(path).suffix.lower() != ".parquet"
+    write_records((row_record(row, plain=plain) for row in rows), path)
 
 
 def check_appendable(path: str | Path) -> None:
@@ -90,7 +93,7 @@ def check_appendable(path: str | Path) -> None:
 
 def append_table(rows: Iterable[Row], path: str | Path) -> None:
     """Add rows to the end of a table of JSON lines: all of them or none."""
-    data = b"".join(json.dumps(row_record(row)).encode() + b"\n" for row in rows)
+    data = b"".join(json_line(row_record(row)).encode() for row in rows)
     if not data:
         return
     try:
@@ -114,10 +117,35 @@ def _last_byte(stream: io.FileIO, end: int) -> bytes:
     return stream.read(1)
 
 
-def row_record(row: Row) -> dict[str, Any]:
-    """What a row says, without what it leaves unsaid; claim and label stay, for their null means something."""
-    said = {name: value for name, value in row.model_dump(mode="json", exclude_none=True).items() if value != {}}
-    return said | {"claim": row.claim, "label": row.label}
+def row_record(row: Row, *, plain: bool = True) -> dict[str, Any]:
+    """What a row says, without what it leaves unsaid; claim and label stay, for their null means something.
+
+    Values are `plain` ones of JSON, or else as they are: bytes and times in columns of one's own. There, JSON
+    has null for NaN.
+    """
+    if plain and (row.model_extra or row.direct.model_extra):
+        _refuse_infinite(row)
+    try:
+        said = row.model_dump(mode="json" if plain else "python", exclude_none=True)
+    except (PydanticSerializationError, ValueError) as error:
+        for name, value in (row.model_extra or {}).items():
+            try:
+                to_jsonable_python(value)
+            except (PydanticSerializationError, ValueError):
+                what = "bytes that are no text" if isinstance(value, bytes) else f"a {type(value).__name__}"
+                raise RecapError(
+                    f"{quoted(row.id)}: column {quoted(name)} holds {what}, which JSON and CSV do not have"
+                ) from None
+        raise RecapError(f"{quoted(row.id)}: it cannot be written: {error}") from None
+    return {name: value for name, value in said.items() if value != {}} | {"claim": row.claim, "label": row.label}
+
+
+def _refuse_infinite(row: Row) -> None:
+    """pydantic would write nothing in its place."""
+    extra = {f"direct.{name}": value for name, value in (row.direct.model_extra or {}).items()}
+    for name, value in flattened((row.model_extra or {}) | extra).items():
+        if isinstance(value, float) and math.isinf(value):
+            raise RecapError(f"{quoted(row.id)}: column {quoted(name)} holds {value}, which JSON does not have")
 
 
 __all__ = [

@@ -15,13 +15,17 @@ from pathlib import Path
 from typing import Any, cast
 
 from recap.errors import RecapError, quoted
-from recap.files import LONGEST_LINE, atomic_write, reading
+from recap.files import LONGEST_LINE, atomic_write, locating, reading
+from recap.table.columnar import parquet_bytes
 
 ENDINGS = (".jsonl", ".parquet", ".csv")
 PARTS = ("direct.", "margins.")
 """fields of a row that have fields"""
 DELIMITERS = ",;\t"
-"""a spreadsheet writes semicolons where the comma is its decimal sign"""
+SEMICOLON = ";"
+"""which a spreadsheet writes where the comma is its decimal sign; elsewhere "1,234" is anybody's guess"""
+DECIMAL_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
+TOO_LONG = f"a cell has more than {LONGEST_LINE >> 20} MiB (or its closing quote is missing)"
 FORMULA = re.compile(r"^'*[=@\t\r]|^'*[+-][^0-9.]")
 """Spreadsheets take a cell that begins like this for a formula; an apostrophe makes it text, and is not read back."""
 
@@ -51,17 +55,34 @@ def write_records(records: Iterable[Mapping[str, Any]], path: str | Path, *, asc
     with atomic_write(path) as stream:
         match Path(path).suffix.lower():
             case ".parquet":
-                import polars  # imported here: a hundred milliseconds that JSON lines do not need
-
-                buffer = io.BytesIO()
-                polars.DataFrame(list(records), infer_schema_length=None).write_parquet(buffer)
-                stream.write(buffer.getvalue())
+                stream.write(parquet_bytes(records))
             case ".csv":
-                stream.write(csv_text(records).encode())
+                stream.write(_encoded(csv_text(records), path))
             case _:
                 for record in records:
-                    line = json.dumps(record, ensure_ascii=ascii_only, allow_nan=False)
-                    stream.write(line.encode() + b"\n")
+                    stream.write(_encoded(json_line(record, ascii_only=ascii_only), path))
+
+
+def json_line(record: Mapping[str, Any], *, ascii_only: bool = True) -> str:
+    """A record on one line; a value that JSON does not have is named by its column."""
+    try:
+        return json.dumps(record, ensure_ascii=ascii_only, allow_nan=False) + "\n"
+    except (TypeError, ValueError, RecursionError):
+        for name, value in flattened(record).items():
+            try:
+                json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError):
+                told = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
+                raise RecapError(f"column {quoted(name)} holds {told}, which JSON does not have") from None
+        raise
+
+
+def _encoded(text: str, path: str | Path) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        near = quoted(text[max(0, error.start - 20) : error.start])
+        raise RecapError(f"{path}: half of a surrogate pair stands behind {near}, and no file can hold it") from None
 
 
 def csv_text(records: Iterable[Mapping[str, Any]]) -> str:
@@ -87,19 +108,23 @@ def flattened(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in record.items():
         if isinstance(value, Mapping):
-            flat |= flattened(cast(Mapping[str, Any], value), f"{prefix}{name}.")
+            part = flattened(cast(Mapping[str, Any], value), f"{prefix}{name}.")
         elif isinstance(value, list | tuple):
             elements = cast(Sequence[Any], value)
-            flat |= flattened({str(i): each for i, each in enumerate(elements)}, f"{prefix}{name}.")
+            part = flattened({str(i): each for i, each in enumerate(elements)}, f"{prefix}{name}.")
         else:
-            flat[prefix + name] = value
+            part = {f"{prefix}{name}": value}
+        if twice := flat.keys() & part.keys():
+            raise RecapError(f'"{min(twice)}" is twice among the columns')
+        flat |= part
     return flat
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
     """A record with the dotted names of a row's parts taken apart; a part whose names are numbers becomes a list.
 
-    Columns of one's own may have dots in their names that mean nothing.
+    Columns of one's own may have dots in their names that mean nothing. A nothing among numbered columns must be the
+    end of its list: without it, what follows would move to its place.
     """
     record: dict[str, Any] = {}
     for name, value in flat.items():
@@ -113,16 +138,39 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
         if last in part:
             raise RecapError(f'"{name}" is twice among the columns')
         part[last] = value
-    return {name: _listed_numbers(value) if f"{name}." in PARTS else value for name, value in record.items()}
+    for name in record.keys() & {part.rstrip(".") for part in PARTS}:
+        record[name] = _listed_numbers(record[name], name)
+    return {name: value for name, value in record.items() if value is not _NOTHING}
 
 
-def _listed_numbers(value: Any) -> Any:
+def is_numbered(column: str) -> bool:
+    """Whether a column is one element of a list: `direct.paraphrases.0`."""
+    return column.startswith(PARTS) and column.rpartition(".")[2].isdecimal()
+
+
+def _listed_numbers(value: Any, path: str) -> Any:
     if not isinstance(value, dict):
         return value
-    part = {name: _listed_numbers(each) for name, each in cast(dict[str, Any], value).items()}
-    if part and all(name.isdecimal() for name in part):
-        return [part[name] for name in sorted(part, key=int)]
-    return part
+    part = {name: _listed_numbers(each, f"{path}.{name}") for name, each in cast(dict[str, Any], value).items()}
+    part = {name: each for name, each in part.items() if each is not _NOTHING}
+    if not part or not all(name.isdecimal() for name in part):
+        return part
+    order = sorted(part, key=int)
+    held = [name for name in order if part[name] is not None]
+    if not held:
+        return _NOTHING
+    there = order[: order.index(held[-1]) + 1]
+    numbers = list(map(int, there))
+    if len({*numbers}) < len(numbers):
+        raise RecapError(f"a number is twice among the columns of {path}")
+    for name, place in zip(there, range(numbers[0], numbers[-1] + 1), strict=False):
+        if part[name] is None or int(name) != place:
+            raise RecapError(f"{path}.{place} is missing, though {path}.{held[-1]} is there")
+    return [part[name] for name in there]
+
+
+_NOTHING = object()
+"""a list without elements, which is none"""
 
 
 def without_nulls(value: Any) -> Any:
@@ -132,7 +180,7 @@ def without_nulls(value: Any) -> Any:
     """
     if isinstance(value, dict):
         fields = cast("dict[str, Any]", value)
-        return {k: without_nulls(v) for k, v in fields.items() if v is not None or k == "claim"}
+        return {k: without_nulls(v) for k, v in fields.items() if v is not None or k == "claim" or is_numbered(k)}
     return value
 
 
@@ -151,30 +199,52 @@ def _csv(source: Path, what: str) -> Iterator[tuple[int, dict[str, Any]]]:
         delimiter = max(DELIMITERS, key=head.count)
         stream.seek(0)
         rows = csv.reader(stream, delimiter=delimiter, strict=True)
+        lines = _within_limits(rows)
         try:
-            columns = [name.strip() for name in next(rows, list[str]())]
+            columns = [name.strip() for name in next(lines, list[str]())]
             if len(set(columns)) < len(columns):
                 twice = next(name for name in columns if columns.count(name) > 1)
                 raise RecapError(f"{source}:1: column {quoted(twice)} stands there twice")
-            for cells in rows:
+            with locating(source, 1):
+                nested(dict.fromkeys(columns, ""))
+            for cells in lines:
                 if not any(cells):
                     continue
                 if len(cells) != len(columns):
                     raise RecapError(
                         f"{source}:{rows.line_num}: {len(cells)} cells, and the first line names {len(columns)} columns"
                     )
-                told = {name: _text(cell) for name, cell in zip(columns, cells, strict=True) if cell or name == "claim"}
-                try:
-                    yield rows.line_num, nested(told)
-                except RecapError as error:
-                    raise RecapError(f"{source}:1: {error}") from None
+                told = {
+                    name: _text(cell, delimiter == SEMICOLON and name.startswith(PARTS))
+                    for name, cell in zip(columns, cells, strict=True)
+                    if cell or name == "claim" or is_numbered(name)
+                }
+                with locating(source, rows.line_num):
+                    record = nested(told)
+                yield rows.line_num, record
         except csv.Error as error:
-            raise RecapError(f"{source}:{rows.line_num}: cannot read the {what}: {error}") from None
+            why = TOO_LONG if "field limit" in str(error) else error
+            raise RecapError(f"{source}:{rows.line_num}: cannot read the {what}: {why}") from None
 
 
-def _text(cell: str) -> str | None:
+def _within_limits(rows: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Rows whose cells may be as long as a line of JSON may be; the library's own limit is the whole process's."""
+    while True:
+        usual = csv.field_size_limit(LONGEST_LINE)
+        try:
+            row = next(rows, None)
+        finally:
+            csv.field_size_limit(usual)
+        if row is None:
+            return
+        yield row
+
+
+def _text(cell: str, decimal_comma: bool) -> str | None:
     if cell.startswith("'") and FORMULA.match(cell):
         return cell[1:]
+    if decimal_comma and DECIMAL_COMMA.fullmatch(cell):
+        return cell.replace(",", ".")
     return cell or None
 
 
@@ -187,7 +257,9 @@ def _parquet(source: Path, what: str) -> Iterator[tuple[int, dict[str, Any]]]:
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException) as error:
         raise RecapError(f"{source}: cannot read the {what}: {str(error).splitlines()[0]}") from None
     for number, fields in enumerate(frame.iter_rows(named=True), start=1):
-        yield number, nested(without_nulls(fields))
+        with locating(source, number):
+            record = nested(without_nulls(fields))
+        yield number, record
 
 
 def _listed(words: Sequence[str]) -> str:

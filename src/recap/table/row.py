@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints, ValidationError
 
@@ -13,6 +14,8 @@ from recap.validation import explain, refuse_near_misses
 CHANNELS = ("image", "text", "degraded", "flipped")
 LARGEST = 1e9
 """No log-probability comes near; larger numbers would overflow in sums and say nothing."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Answer = Literal["yes", "no"]
 Name = Annotated[str, StringConstraints(min_length=1)]
@@ -70,6 +73,8 @@ def row_from_fields(fields: bytes | dict[str, Any], graph: Graph) -> Row:
 
     Raises a RecapError that names the field (the caller adds file and line).
     """
+    if isinstance(fields, dict):  # a JSON parser has its own word on them
+        _refuse_surrogates(fields)
     try:
         row = Row.model_validate_json(fields) if isinstance(fields, bytes) else Row.model_validate(fields)
     except ValidationError as error:
@@ -92,6 +97,20 @@ def row_from_fields(fields: bytes | dict[str, Any], graph: Graph) -> Row:
         raise RecapError(f"{quoted(row.id)}: unit is missing, and there is no image to stand in for it")
     claim, swapped = _canonical(row, graph)
     return row.model_copy(update={"unit": unit, "claim": claim, "swapped": swapped})
+
+
+def _refuse_surrogates(value: Any, path: str = "") -> None:
+    """Half of a surrogate pair is no character: no file can hold it, and nobody could read the table again."""
+    if isinstance(value, str):
+        if not value.isascii() and _SURROGATE.search(value):
+            raise RecapError(f"{path} holds half of a surrogate pair, which is no character")
+    elif isinstance(value, dict):
+        for name, each in cast(dict[str, Any], value).items():
+            _refuse_surrogates(name, "the name of a column")
+            _refuse_surrogates(each, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for each in cast(list[Any], value):
+            _refuse_surrogates(each, path)
 
 
 def _canonical(row: Row, graph: Graph) -> tuple[str | None, bool]:

@@ -83,7 +83,7 @@ class MarginTable:
         from recap.table.frames import frame_of
         from recap.table.io import row_record
 
-        return frame_of(map(row_record, self.rows), kind)
+        return frame_of((row_record(row, plain=False) for row in self.rows), kind)
 
     def __repr__(self) -> str:
         return f"MarginTable({self.summary})"

@@ -105,7 +105,9 @@ def import_log(
         rows.append(row)
         notes.update(told)
     if not rows:
-        first = f" (the first: {unread[0]})" if unread else ""
+        if not unread:
+            raise RecapError(f"{source}: this {harness} log holds no samples")
+        first = f" (the first: {unread[0]})"
         raise RecapError(f"{source}: no sample of this {harness} log can be a row of a margin table{first}")
     if out is not None:
         write_table(rows, out)

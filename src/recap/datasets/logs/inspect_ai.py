@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import lzma
+import math
 import re
 import struct
 import zipfile
@@ -20,6 +21,7 @@ from typing import Any, cast
 
 from recap.datasets.logs.sample import (
     LONGEST_SAMPLE,
+    NOT_FINITE,
     LogFields,
     LogSample,
     UnreadSampleError,
@@ -27,6 +29,7 @@ from recap.datasets.logs.sample import (
     choice_word,
     fields_of,
     margin_of,
+    numbered,
     read_sample,
     truth,
 )
@@ -40,6 +43,7 @@ UNREADABLE = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error,
 )  # fmt: skip
 """what reading an entry of an archive may raise: damaged, encrypted, or compressed as nobody here can read"""
+ATTACHMENT = "attachment://"
 ONE_SIDED = "only one of yes and no is among the logged log-probabilities, so there is an answer and no margin"
 
 
@@ -140,19 +144,17 @@ def _sample(sample: Mapping[str, Any], place: int, task: str, model: Any) -> Log
     text, pictures = _input(sample.get("input"), attached)
     if len(pictures) > 1:
         raise RecapError(f"it shows {len(pictures)} pictures, and an audit is about one")
+    lost = bool(pictures) and pictures[0].startswith(ATTACHMENT)  # the log names it by its content, and lacks it
     choices = [str(each) for each in cast(list[Any], sample.get("choices") or [])]
     output = cast(dict[str, Any], sample.get("output") or {})
     completions = cast(list[dict[str, Any]], output.get("choices") or [])
     message = cast(dict[str, Any], completions[0].get("message") or {}) if completions else {}
     said = _resolved(_input([message | {"role": "user"}], attached)[0] or str(output.get("completion") or ""), attached)
     answer = answer_in(said) or _chosen(said, choices) or _scored(sample, choices)
-    margin, notes = None, ()
-    if completions and not choices:
-        margin, one_sided = _logged_margin(completions[0])
-        notes = (ONE_SIDED,) if one_sided else ()
+    margin, note = _logged_margin(completions[0]) if completions and not choices else (None, None)
     return LogSample(
         place=place,
-        id=f"{task}-{sample.get('id', place)}",
+        id=numbered(task, sample.get("id"), place),
         task=task,
         harness="inspect",
         document=fields_of(sample.get("metadata")),
@@ -160,9 +162,10 @@ def _sample(sample: Mapping[str, Any], place: int, task: str, model: Any) -> Log
         target=truth(sample.get("target"), choices),
         margin=margin,
         answer=answer,
-        image=pictures[0] if pictures else None,
+        image=pictures[0] if pictures and not lost else None,
+        unit=pictures[0] if lost else None,
         model=None if model is None else str(model),
-        notes=notes,
+        notes=() if note is None else (note,),
     )
 
 
@@ -183,7 +186,7 @@ def _input(content: Any, attached: Mapping[str, str]) -> tuple[str, list[str]]:
 
 
 def _resolved(text: str, attached: Mapping[str, str]) -> str:
-    name = text.removeprefix("attachment://")
+    name = text.removeprefix(ATTACHMENT)
     return attached.get(name, text) if name != text else text
 
 
@@ -201,8 +204,8 @@ def _scored(sample: Mapping[str, Any], choices: list[str]) -> str | None:
     return None
 
 
-def _logged_margin(completion: Mapping[str, Any]) -> tuple[float | None, bool]:
-    """The margin at the first token that is a yes or no; and whether one of the two is missing there."""
+def _logged_margin(completion: Mapping[str, Any]) -> tuple[float | None, str | None]:
+    """The margin at the first token that is a yes or no; where the log does not give it, why."""
     logged = cast(dict[str, Any], completion.get("logprobs") or {})
     for token in cast(list[dict[str, Any]], logged.get("content") or []):
         if _word(token) is None:
@@ -210,9 +213,16 @@ def _logged_margin(completion: Mapping[str, Any]) -> tuple[float | None, bool]:
         listed = cast(list[dict[str, Any]], token.get("top_logprobs") or [])
         if not any(each["token"] == token["token"] for each in listed):
             listed = [token, *listed]
-        margin = margin_of(map(_word, listed), [float(each["logprob"]) for each in listed])
-        return margin, margin is None
-    return None, False
+        words, scores = [_word(each) for each in listed], [_logprob(each) for each in listed]
+        margin = margin_of(words, scores)
+        if margin is not None:
+            return margin, None
+        return None, NOT_FINITE if {"yes", "no"} <= {*words} else ONE_SIDED
+    return None, None
+
+
+def _logprob(token: Mapping[str, Any]) -> float:
+    return math.nan if token["logprob"] is None else float(token["logprob"])
 
 
 def _word(token: Mapping[str, Any]) -> str | None:

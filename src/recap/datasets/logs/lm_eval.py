@@ -19,12 +19,15 @@ from recap.datasets.logs.sample import (
     LogSample,
     UnreadSampleError,
     answer_in,
+    answer_without_margin,
     choice_word,
     fields_of,
     margin_of,
     number,
+    numbered,
     read_sample,
     truth,
+    words_of,
 )
 from recap.errors import RecapError
 from recap.files import read_lines
@@ -64,7 +67,7 @@ def logged_lines(source: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -> LogSample:
-    requests = [cast(dict[str, Any], each) for each in cast(dict[str, Any], line.get("arguments") or {}).values()]
+    requests = _requests(line.get("arguments") or {})
     texts = [str(each.get("arg_1", "")) for each in requests]
     responses = cast(list[Any], line["filtered_resps"])
     if len(requests) == len(responses):
@@ -72,27 +75,40 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
         asked = [i for i, each in enumerate(requests) if each.get("arg_0") == requests[0].get("arg_0")]
         texts, responses = [texts[i] for i in asked], [responses[i] for i in asked]
     margin = answer = None
+    notes: tuple[str, ...] = ()
     choices: list[str] = []
     if responses and all(_is_likelihood(each) for each in responses):
         choices = list(fields.choices or texts)
         if len(choices) != len(responses):
             raise RecapError(f"{len(responses)} log-likelihoods, and {len(choices)} continuations")
-        margin = margin_of(map(choice_word, choices), [number(each[0]) for each in responses])
-        if margin is None:
+        words, scores = [choice_word(each) for each in choices], [number(each[0]) for each in responses]
+        if not {"yes", "no"} <= {*words}:
             raise RecapError(f"its choices are not yes and no: {', '.join(map(repr, choices[:4]))}")
+        margin = margin_of(words, scores)
+        if margin is None:
+            answer, notes = answer_without_margin(words, scores)
     elif responses:
         answer = answer_in(_text(responses[0]))
     return LogSample(
         place=place,
-        id=f"{task}-{line.get('doc_id', place)}",
+        id=numbered(task, line.get("doc_id"), place),
         task=task,
         harness="lm-eval",
         document=fields_of(line["doc"]),
-        prompt=str(requests[0].get("arg_0", "")) if requests else "",
+        prompt=words_of(requests[0].get("arg_0")) if requests else "",
         target=truth(line.get("target"), choices),
         margin=margin,
         answer=answer,
+        notes=notes,
     )
+
+
+def _requests(arguments: Any) -> list[dict[str, Any]]:
+    """The arguments of each request by their names; up to 0.4.2 they were lists."""
+    if isinstance(arguments, list):
+        listed = cast(list[list[Any]], arguments)
+        return [{f"arg_{place}": value for place, value in enumerate(each)} for each in listed]
+    return [cast(dict[str, Any], each) for each in cast(dict[str, Any], arguments).values()]
 
 
 def _is_likelihood(response: Any) -> bool:

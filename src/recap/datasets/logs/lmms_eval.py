@@ -19,10 +19,14 @@ from recap.datasets.logs.sample import (
     LogSample,
     UnreadSampleError,
     answer_in,
+    answer_without_margin,
     margin_of,
     number,
+    numbered,
+    picture_name,
     read_sample,
     truth,
+    words_of,
 )
 from recap.errors import RecapError
 
@@ -43,6 +47,7 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
     responses: Any = line["filtered_resps"]
     likelihoods = _likelihoods(responses)
     margin = answer = None
+    notes: tuple[str, ...] = ()
     if likelihoods:
         if fields.choices is None or len(likelihoods) != 2:
             raise RecapError(
@@ -50,23 +55,28 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
                 "--choices yes,no (or no,yes) does"
             )
         margin = margin_of(fields.choices, likelihoods)
+        if margin is None:
+            answer, notes = answer_without_margin(fields.choices, likelihoods)
     else:
         answer = answer_in(_text(responses))
-    media = [each for each in cast(list[Any], line.get("input_media") or []) if isinstance(each, str)]
+    given: Any = line.get("input_media") or []
+    listed = cast(list[Any], given) if isinstance(given, list) else [given]
+    media = [name for each in listed if (name := picture_name(each)) is not None]
     if len(media) > 1:
         raise RecapError(f"it shows {len(media)} pictures, and an audit is about one")
     known = {name: value for name, value in line.items() if name not in ("input", "resps", "filtered_resps", "target")}
     return LogSample(
         place=place,
-        id=f"{task}-{line.get('doc_id', place)}",
+        id=numbered(task, line.get("doc_id"), place),
         task=task,
         harness="lmms-eval",
         document=known,
-        prompt=str(line["input"]),
+        prompt=words_of(line["input"]),
         target=truth(line.get("target"), fields.choices or ()),
         margin=margin,
         answer=answer,
         image=media[0] if media else None,
+        notes=notes,
     )
 
 

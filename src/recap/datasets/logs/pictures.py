@@ -36,6 +36,9 @@ def _decoded(url: str) -> tuple[bytes, str]:
     if found is None:
         raise RecapError("its picture is a data: URL of another kind than a base64 image")
     try:
-        return base64.b64decode(found["data"], validate=False), found["kind"].lower()
+        content = base64.b64decode("".join(found["data"].split()), validate=True)
     except (binascii.Error, ValueError):
         raise RecapError("its picture is not valid base64") from None
+    if not content:
+        raise RecapError("its picture is empty")
+    return content, found["kind"].lower()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from recap.claims import Graph, NoRelationError, Statement, as_said, parse, parse_existence
-from recap.claims.answers import said, spoken, yes_or_no
+from recap.claims.answers import said, spoken, truth_word, yes_or_no
 from recap.datasets.logs.pictures import keep_picture, picture_digest
 from recap.errors import RecapError, quoted
 from recap.table import Row, row_from_fields
@@ -18,11 +19,11 @@ from recap.table import Row, row_from_fields
 LONGEST_SAMPLE = 64 << 20
 """bytes of one sample: logs hold prompts, documents and pictures"""
 QUESTIONS = ("question", "statement", "caption", "text", "sentence", "query", "prompt")
-IMAGES = ("image", "image_path", "image_file", "file_name", "image_link", "image_url", "img", "image_id")
+IMAGES = ("image", "image_path", "image_file", "file_name", "image_link", "image_url", "img", "image_id", "images")
 UNITS = ("unit", "group", "group_id")
-TRUTH = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
 NO_UNIT = "no picture or group is named, so each row is a unit of its own"
 NO_PICTURE = "its picture is not named in the log"
+NOT_FINITE = "the log-likelihood of yes or of no is no finite number, so there is an answer and no margin"
 INSIDE = "its picture is inside the log, and --pictures DIR would write it"
 """notes of rows"""
 
@@ -75,7 +76,8 @@ class LogSample:
         text, statement = self._statement(graph, fields)
         label = truth(_field(self.document, fields.label, "label") if fields.label else self.target)
         if self.margin is None and self.answer is None:
-            raise RecapError("its answer is neither yes nor no, and no log-likelihoods of them are logged")
+            logged = NOT_FINITE if NOT_FINITE in self.notes else "no log-likelihoods of them are logged"
+            raise RecapError(f"its answer is neither yes nor no, and {logged.partition(',')[0]}")
         image, picture = self._picture(fields)
         unit = _named(_field(self.document, fields.unit, "unit") if fields.unit else _first(self.document, UNITS))
         notes = [] if image else [INSIDE if picture else NO_PICTURE]
@@ -86,8 +88,8 @@ class LogSample:
         row: dict[str, Any] = {
             "id": self.id,
             "dataset": self.task or None,
-            "unit": unit,
             "image": image,
+            "unit": unit,
             "subject": statement.subject,
             "relation": statement.relation,
             "object": statement.object,
@@ -125,14 +127,47 @@ class LogSample:
             found = _field(self.document, fields.image, "image")
         elif found is None:
             found = _first(self.document, IMAGES)
-        if isinstance(found, Mapping):
-            found = cast(Mapping[str, Any], found).get("path")
-        name = _named(found)
+        several = cast(list[Any], found) if isinstance(found, list) else [found]
+        if len(several) > 1:
+            raise RecapError(f"it shows {len(several)} pictures, and an audit is about one")
+        name = picture_name(several[0] if several else None)
         if name is None or name.startswith("<"):  # a picture in memory, of which only its kind was logged
             return None, None
         if name[:5].lower() == "data:":
             return (keep_picture(name, fields.pictures), None) if fields.pictures else (None, picture_digest(name))
         return name, None
+
+
+def picture_name(found: Any) -> str | None:
+    """What a log calls a picture: its name, or an object that has it."""
+    for key in ("path", "image_url", "url", "image"):
+        if isinstance(found, Mapping) and cast(Mapping[str, Any], found).get(key) is not None:
+            found = cast(Mapping[str, Any], found)[key]
+    return _named(found)
+
+
+def words_of(prompt: Any) -> str:
+    """The words of a prompt: a text, or a chat (also one that is written as JSON), of which the user's words count."""
+    if isinstance(prompt, str) and prompt.lstrip().startswith("[{"):
+        try:
+            prompt = json.loads(prompt)
+        except (ValueError, RecursionError):
+            return prompt
+    match prompt:
+        case list():
+            return "\n".join(filter(None, map(words_of, cast(list[Any], prompt))))
+        case dict():
+            part = cast(dict[str, Any], prompt)
+            if part.get("role", "user") != "user":
+                return ""
+            return words_of(part.get("text") if "text" in part else part.get("content"))
+        case _:
+            return "" if prompt is None else str(prompt)
+
+
+def numbered(task: str, number: Any, place: int) -> str:
+    """The id of a sample; by its place in the log where that has no number for it."""
+    return f"{task}-{place if number is None else number}"
 
 
 def fields_of(value: Any) -> dict[str, Any]:
@@ -169,19 +204,18 @@ def truth(value: Any, choices: Sequence[str] = ()) -> str | None:
     if isinstance(value, list) and value:
         value = cast(list[Any], value)[0]
     # lm-eval writes lists of targets as text: "['yes']".
-    word = str(value).strip().strip("[]'\". ").lower() if isinstance(value, str | int | bool) else ""
+    word = str(value).strip().strip("[]'\".! ").lower() if isinstance(value, str | int | bool) else ""
     words = [choice_word(choice) for choice in choices]
     if word.isdecimal() and int(word) < len(words):
         return words[int(word)]
     if len(word) == 1 and "a" <= word <= "z" and ord(word) - ord("a") < len(words):
         return words[ord(word) - ord("a")]
-    return TRUTH.get(word)
+    return truth_word(word)
 
 
 def choice_word(choice: str) -> str | None:
-    """What a continuation says: `" Yes"`, `"false."`; None where neither."""
-    word = choice.strip().strip(".!\"'").lower()
-    return None if word.isdecimal() else TRUTH.get(word)
+    """What a continuation says: `" Yes"`, `"false."`; None where neither. A number is the name of a choice."""
+    return None if choice.strip(" \t\n.!\"'").isdecimal() else truth_word(choice)
 
 
 def answer_in(text: str) -> str | None:
@@ -203,6 +237,19 @@ def margin_of(choices: Iterable[str | None], scores: Iterable[float]) -> float |
         return None
     yes, no = (_log_sum(side) for side in sides.values())
     return yes - no
+
+
+def answer_without_margin(words: Sequence[str | None], scores: Sequence[float]) -> tuple[str, tuple[str, ...]]:
+    """The answer where a log-likelihood of yes or no is not finite, and a note on it; an error if there is none."""
+    best = {word: _best(score for w, score in zip(words, scores, strict=True) if w == word) for word in ("yes", "no")}
+    told = " and ".join(f"that of {word} is {score}" for word, score in best.items() if not math.isfinite(score))
+    if max(best.values()) == math.inf or best["yes"] == best["no"] or any(map(math.isnan, best.values())):
+        raise RecapError(f"its log-likelihoods give no answer: {told}")
+    return max(best, key=lambda word: best[word]), (NOT_FINITE,)
+
+
+def _best(scores: Iterable[float]) -> float:
+    return max((score for score in scores if not math.isnan(score)), default=math.nan)
 
 
 def _log_sum(logs: Sequence[float]) -> float:

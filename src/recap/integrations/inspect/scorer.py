@@ -11,31 +11,32 @@ from typing import Any
 from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from recap.answers import AnswerVerdict
+from recap.answers import AnswerVerdict, RejectRule
+from recap.claims.answers import truth_word
 from recap.errors import RecapError
 from recap.integrations.auditing import shared_auditor
 from recap.integrations.inspect.messages import picture_and_question
 
 
 @scorer(metrics=[accuracy(), stderr()])
-def audit(model: str | None = None, policy: str | None = None, reject_when: str = "any") -> Scorer:
+def audit(model: str | None = None, policy: str | None = None, reject_when: str | float = "any") -> Scorer:
     """Scores the answers that RECAP accepts against their targets, and abstains from those that it rejects.
 
     Accuracy is then that of the accepted answers; Inspect counts the others as unscored. A model or policy is named
     as for `recap audit`. An answer whose audit has no verdict is not scored either, and its explanation says why.
     """
-    auditor = shared_auditor(model, policy)
+    rule, auditor = RejectRule.of(reject_when), shared_auditor(model, policy)
 
     async def score(state: TaskState, target: Target) -> Score:
         text = state.output.completion
         try:
             picture, question = picture_and_question(state.messages)
-            told = await asyncio.to_thread(auditor.audit, picture, question, text, reject_when)
+            told = await asyncio.to_thread(auditor.audit, picture, question, text, rule)
         except RecapError as error:  # what is not to be audited, and a picture that cannot be read
             return Score.unscored(answer=text, explanation=f"not audited: {error}", metadata={"recap": "skipped"})
         if not told.accepted:
             return Score.unscored(answer=told.answer or text, explanation=told.reason, metadata=_metadata(told))
-        right = (told.answer or text).strip().lower() in [each.strip().lower() for each in target]
+        right = _agrees(told.answer or text, target)
         return Score(
             value=CORRECT if right else INCORRECT,
             answer=told.answer or text,
@@ -44,6 +45,14 @@ def audit(model: str | None = None, policy: str | None = None, reject_when: str 
         )
 
     return score
+
+
+def _agrees(answer: str, target: Target) -> bool:
+    """Whether an answer is one of the targets, which are written as people write them: "True", "Yes.", "1"."""
+    said = truth_word(answer)
+    if said is not None:
+        return any(truth_word(each) == said for each in target)
+    return answer.strip().lower() in [each.strip().lower() for each in target]
 
 
 def _metadata(told: AnswerVerdict) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from recap.answers import AnswerReading, AnswerVerdict, RejectRule
 from recap.audit import Verdict
 from recap.chats import ChatQuestion, NotAuditableError
+from recap.claims.text.extract import LONGEST
 from recap.errors import RecapError
 from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
@@ -103,6 +104,8 @@ class GuardedAnswers:
         return verdicts
 
     def _reading(self, question: ChatQuestion, text: str) -> AnswerReading:
+        if len(text) > LONGEST:
+            raise AuditFailedError(f"the answer has {len(text):,} characters; at most {LONGEST:,} are read")
         try:
             return AnswerReading.of(self.service.auditor, question, text, claims=self.service.claims)
         except NotAuditableError:
