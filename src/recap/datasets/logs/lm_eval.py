@@ -73,7 +73,7 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
         texts, responses = [texts[i] for i in asked], [responses[i] for i in asked]
     margin = answer = None
     choices: list[str] = []
-    if responses and all(_is_likelihood(each) for each in responses):
+    if responses and all(is_likelihood(each) for each in responses):
         choices = list(fields.choices or texts)
         if len(choices) != len(responses):
             raise RecapError(f"{len(responses)} log-likelihoods, and {len(choices)} continuations")
@@ -81,7 +81,7 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
         if margin is None:
             raise RecapError(f"its choices are not yes and no: {', '.join(map(repr, choices[:4]))}")
     elif responses:
-        answer = answer_in(_text(responses[0]))
+        answer = answer_in(generated_text(responses[0]))
     return LogSample(
         place=place,
         id=f"{task}-{line.get('doc_id', place)}",
@@ -95,12 +95,13 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
     )
 
 
-def _is_likelihood(response: Any) -> bool:
+def is_likelihood(response: Any) -> bool:
     """A pair of a log-likelihood and whether the continuation is the greedy one."""
     pair = cast(list[Any], response) if isinstance(response, list) else []
     return len(pair) == 2 and str(pair[1]) in ("True", "False")
 
 
-def _text(response: Any) -> str:
+def generated_text(response: Any) -> str:
+    """The first of the generated texts, however deep they are nested."""
     listed = cast(list[Any], response) if isinstance(response, list) else None
-    return _text(listed[0]) if listed else f"{response}"
+    return generated_text(listed[0]) if listed else f"{response}"
