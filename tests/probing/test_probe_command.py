@@ -46,38 +46,14 @@ def test_probe_calibrate_decide_and_audit_tell_one_story(
 
 def test_a_stored_run_is_repeated_byte_for_byte(recap: Recap, checkpoint: Path, dataset: Path, tmp_path: Path) -> None:
     store = tmp_path / "s.db"
-    first = recap(
-        "probe",
-        dataset,
-        "--model",
-        checkpoint,
-        "--store",
-        store,
-        "--probes",
-        "diagnostic",
-        "--out",
-        tmp_path / "a.jsonl",
-        "--json",
-    )
-    again = recap(
-        "probe",
-        dataset,
-        "--model",
-        checkpoint,
-        "--store",
-        store,
-        "--probes",
-        "diagnostic",
-        "--out",
-        tmp_path / "b.jsonl",
-        "--json",
+    probing = ["probe", dataset, "--model", checkpoint, "--store", store]
+    first, again = (
+        recap(*probing, "--probes", "diagnostic", "--out", tmp_path / name, "--json") for name in ("a.jsonl", "b.jsonl")
     )
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     assert first.json["cache_hits"] == 0
     assert again.json["cache_hits"] == again.json["probes"]
-    fewer = recap(
-        "probe", dataset, "--model", checkpoint, "--store", store, "--limit", "5", "--out", tmp_path / "c.jsonl"
-    )
+    fewer = recap(*probing, "--limit", "5", "--out", tmp_path / "c.jsonl")
     assert "5 statements" in fewer.out
 
 
