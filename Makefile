@@ -33,7 +33,7 @@ help:
 	@echo "make check      formatting, lint, types, imports between rooms"
 	@echo "make bench      the statistics benchmarks"
 	@echo "make bench-vllm token trees beside a real vLLM, probes per second (3.5 GB of set-up)"
-	@echo "make reproduce  every table and figure of the paper on the embedded world, a quarter of an hour"
+	@echo "make reproduce  every table and figure of the paper on the embedded world, nine minutes on two cores"
 	@echo "make cards      the bundled models' figures and cards, from their checkpoints"
 	@echo "make format     format the code"
 

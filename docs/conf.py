@@ -21,6 +21,8 @@ default_role = "literal"  # as docstrings mean their backquotes
 exclude_patterns = ["_build", "notebooks/execute.py"]
 html_theme = "furo"
 html_title = f"RECAP {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 
 # Notebooks are shown as they are stored: docs/notebooks/execute.py runs them.
 nb_execution_mode = "off"

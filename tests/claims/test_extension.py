@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from recap.claims import Graph, Relation, default_graph
 from recap.claims.extension import excludes, extend_graph, supports
-from recap.claims.graph_file import graph_from_text, graph_text
+from recap.claims.graph_file import graph_from_text
+from recap.claims.graph_text import graph_text
 
 OPTIONS_A, OPTIONS_B = ("left_of", "right_of", "on", "below"), ("left_of", "right_of", "in_front_of", "behind")
 PAIRS = [

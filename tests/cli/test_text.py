@@ -43,7 +43,7 @@ def test_notes_are_told_once_and_no_control_character_reaches_the_terminal(recap
     assert "\x1b" not in ran.out
     assert ran.out.count("no verdict: ") >= 1
     assert "✓ accepted" in ran.out
-    assert "promise: no guarantee" in ran.out
+    assert "no guarantee: the threshold" in ran.out
     assert ran.err.count("world:aligned knows ") == 1
     assert ran.err.count("no --model given, so world:aligned was asked") == 1
 

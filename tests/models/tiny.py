@@ -73,14 +73,8 @@ def llava() -> tuple[Any, Any]:
     return hf.LlavaForConditionalGeneration(config), processor
 
 
-def llava_onevision() -> tuple[Any, Any]:
-    words = tokenizer(image_token="<image>", video_token="<video>")
-    grid = [[56, 56], [56, 112], [112, 56], [112, 112]]
-    images = hf.LlavaOnevisionImageProcessorPil(size={"height": 56, "width": 56}, image_grid_pinpoints=grid)
-    processor = image_only(hf.LlavaOnevisionProcessor)(
-        images, words, None, num_image_tokens=16, vision_feature_select_strategy="full", chat_template=chat("<image>")
-    )
-    vision = hf.SiglipVisionConfig(
+def siglip() -> Any:
+    return hf.SiglipVisionConfig(
         hidden_size=48,
         intermediate_size=64,
         num_hidden_layers=2,
@@ -89,6 +83,16 @@ def llava_onevision() -> tuple[Any, Any]:
         patch_size=14,
         vision_use_head=False,
     )
+
+
+def llava_onevision() -> tuple[Any, Any]:
+    words = tokenizer(image_token="<image>", video_token="<video>")
+    grid = [[56, 56], [56, 112], [112, 56], [112, 112]]
+    images = hf.LlavaOnevisionImageProcessorPil(size={"height": 56, "width": 56}, image_grid_pinpoints=grid)
+    processor = image_only(hf.LlavaOnevisionProcessor)(
+        images, words, None, num_image_tokens=16, vision_feature_select_strategy="full", chat_template=chat("<image>")
+    )
+    vision = siglip()
     text = hf.Qwen2Config(vocab_size=len(words), **TEXT)
     config = hf.LlavaOnevisionConfig(
         vision_config=vision, text_config=text, image_token_index=words.convert_tokens_to_ids("<image>"),
@@ -182,15 +186,7 @@ def gemma3() -> tuple[Any, Any]:
     words = tokenizer(image_token="<image_soft_token>", boi_token="<start_of_image>", eoi_token="<end_of_image>")
     images = hf.Gemma3ImageProcessorPil(size={"height": 56, "width": 56})
     processor = hf.Gemma3Processor(images, words, image_seq_length=4, chat_template=chat("<start_of_image>"))
-    vision = hf.SiglipVisionConfig(
-        hidden_size=48,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        image_size=56,
-        patch_size=14,
-        vision_use_head=False,
-    )
+    vision = siglip()
     text = hf.Gemma3TextConfig(vocab_size=len(words), head_dim=16, sliding_window=64, **TEXT)
     config = hf.Gemma3Config(
         vision_config=vision, text_config=text, mm_tokens_per_image=4, image_token_index=words.convert_tokens_to_ids("<image_soft_token>"),

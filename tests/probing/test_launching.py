@@ -15,14 +15,8 @@ from recap.models.scoring import LaunchedForward
 from recap.probing import Item, ProbeRun, plan_job, run_job
 from recap.store import Store
 from tests.models.tiny import picture
-from tests.probing.checkpoint import save_checkpoint
 
 TEXTS = ("The mug is left of the table.", "The mug is on the table.", "The mug is behind the table.")
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_checkpoint(tmp_path_factory.mktemp("checkpoint"))
 
 
 @pytest.fixture

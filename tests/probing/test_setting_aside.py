@@ -29,19 +29,8 @@ from recap.store import Store
 from recap.table import read_table
 from tests.conftest import Ran
 from tests.models.tiny import picture
-from tests.probing.checkpoint import save_checkpoint, save_dataset
 
 BAD = "3.png"
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_checkpoint(tmp_path_factory.mktemp("checkpoint"))
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_dataset(tmp_path_factory.mktemp("data"), 6)
 
 
 def failing(checkpoint: Path, on: Path, act: Callable[[Any], Any], **options: Any) -> LocalModel:

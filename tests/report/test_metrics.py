@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from recap.errors import RecapError
 from recap.paper.printed import printed
 from recap.report.metrics import AT_COVERAGE, KNOWN, SUBSETS, Metric
+from recap.report.report import METHODS
 
 METRICS = st.builds(
     Metric,
@@ -62,3 +65,48 @@ def test_only_what_depends_on_the_accepted_answers_has_a_coverage() -> None:
         None,
     ]
     assert set(AT_COVERAGE) <= set(KNOWN)
+
+
+def test_every_metric_and_method_of_the_paper_has_a_name() -> None:
+    for number in printed():
+        assert number.metric.name in KNOWN, number.metric
+        subset = number.metric.subset
+        assert not subset or subset in SUBSETS or re.fullmatch(r"(cal|level)\d+", subset), number.metric
+        assert number.method.startswith("auditor:") or not number.method or number.method in METHODS, number.method
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("acc@80", ("", "Acc@80")),
+        ("left_right.hall_auc", ("left/right", "Hall-AUC")),
+        ("gain.all.hfpr@80", ("gain over confidence, all statements", "H-FPR@80")),
+        ("gain.hall_auc.low", ("gain over confidence", "Hall-AUC")),
+        ("cal5.eligible", ("5 % calibrate", "Veto kept")),
+        ("level90.eligible_n", ("joint level 90 %", "Veto kept, splits")),
+        ("choice.mrr", ("choice", "MRR")),
+        ("brand.new_thing@70", ("brand", "new thing@70")),
+    ],
+)
+def test_metrics_are_told_in_words(metric: str, expected: tuple[str, str]) -> None:
+    assert (Metric.parse(metric).over, Metric.parse(metric).heading) == expected
+
+
+def test_a_metric_knows_which_way_is_better() -> None:
+    assert [
+        Metric.parse(m).better for m in ("acc@80", "hfpr@80", "err_auc", "yes.hall_auc", "aurc", "coverage", "n")
+    ] == [
+        1,
+        -1,
+        1,
+        1,
+        -1,
+        0,
+        0,
+    ]
+    assert [Metric.parse(m).better for m in ("change.acc@80", "gain.hall_auc", "behind_img.hall_auc")] == [0, 0, 0]
+    assert [Metric.parse(m).percent for m in ("acc@80", "gain.acc@80", "n", "calls", "rho_mean", "minutes")] == [
+        True,
+        True,
+        *[False] * 4,
+    ]

@@ -1,11 +1,9 @@
-"""Graph files: read and validated, every problem with its line, and written so that they read back the same."""
+"""Graph files, read and validated: every problem with its line."""
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -16,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recap.claims.graph import Graph, Relation
+from recap.claims.graph_rules import Place, broken_rules, mirrored
 from recap.errors import RecapError, did_you_mean
 from recap.files import reading
 from recap.plugins import FAILURES, installed, load_plugin, told_by
@@ -24,8 +23,6 @@ MOST_PROBLEMS = 100
 """that are looked for: whoever mends these runs the check again"""
 EXTENDED = "extended"
 """names the shipped graph that goes beyond the paper's, where a file is asked for"""
-Notes = Mapping[tuple[str, str], str]
-"""(relation, contradiction) → what stands beside it in the file"""
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ def graph_from_text(name: str, text: str) -> Graph:
         raise RecapError(f"{name}:{problems[0].line}: {problems[0].what}{more}")
     # An alias that states no contradictions has the mirror of its canonical relation's.
     full = {
-        name: replace(node, contradictions=_mirror(graph, node.canonical)) if node.canonical else node
+        name: replace(node, contradictions=mirrored(graph, node.canonical)) if node.canonical else node
         for name, node in graph.relations.items()
     }
     return replace(graph, relations=full)
@@ -128,7 +125,7 @@ def _read(path: str | Path) -> str:
 
 
 def _parsed(text: str) -> tuple[Graph, list[GraphProblem]]:
-    found: list[tuple[tuple[str, ...], str]] = []
+    found: list[tuple[Place, str]] = []
     graph = Graph({}, {})
     try:
         file = _File.model_validate(tomllib.loads(text))
@@ -143,7 +140,7 @@ def _parsed(text: str) -> tuple[Graph, list[GraphProblem]]:
         found.append(((), "not a graph file: it nests too deeply, or holds a number beyond all bounds"))
     else:
         graph = Graph({name: _relation(name, entry) for name, entry in file.relations.items()}, file.families)
-        found += islice(_semantic(graph), MOST_PROBLEMS)
+        found += islice(broken_rules(graph), MOST_PROBLEMS)
     problems = [GraphProblem(_line(text, *where), what) for where, what in dict.fromkeys(found)]
     return graph, sorted(problems, key=lambda problem: problem.line)
 
@@ -153,7 +150,7 @@ def _relation(name: str, of: _Entry) -> Relation:
     return Relation(name, of.family, of.canonical, *edges, tuple(of.phrases), of.question)
 
 
-def _explained(where: tuple[str, ...], kind: str, value: Any) -> tuple[tuple[str, ...], str]:
+def _explained(where: tuple[str, ...], kind: str, value: Any) -> tuple[Place, str]:
     """A place, as `_line` takes it, and what is wrong there in our own words."""
     match where:
         case ("relations",):
@@ -178,85 +175,6 @@ def _explained(where: tuple[str, ...], kind: str, value: Any) -> tuple[tuple[str
             return where, f'"{where[0]}" is not a part of a graph file{did_you_mean(where[0], _File.model_fields)}'
 
 
-def _semantic(graph: Graph) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What no single value shows: names that do not exist, edges that do not hold both ways."""
-    owners: dict[str, str] = {}
-    for name, node in graph.relations.items():
-        if graph.families and node.family not in graph.families:
-            hint = did_you_mean(node.family, graph.families)
-            yield (name, "family"), f'{name}: family "{node.family}" is not in [families]{hint}'
-        if node.question is not None and not ("{s}" in node.question and "{o}" in node.question):
-            yield (name, "question"), f"{name}: question must hold {{s}} and {{o}}"
-        for phrase in (" ".join(phrase.lower().split()) for phrase in node.phrases):
-            if not phrase:
-                yield (name, "phrases"), f"{name}: a phrase is empty"
-            elif owners.setdefault(phrase, name) != name:
-                yield (name, "phrases"), f'{name}: the phrase "{phrase}" is already one of {owners[phrase]}'
-        named = {"contradictions": node.contradictions, "supports": node.supports, "canonical": (node.canonical,)}
-        for key, others in named.items():
-            for other in others:
-                if other is not None and other not in graph:
-                    hint = did_you_mean(other, graph.relations)
-                    yield (name, key), f'{name}: unknown relation "{other}" in {key}{hint}'
-        for key, verb in (("contradictions", "contradict"), ("supports", "support")):
-            if name in named[key]:
-                yield (name, key), f"{name}: a relation cannot {verb} itself"
-        for other in node.supports:
-            if other in node.contradictions:
-                yield (name, "supports"), f"{name}: support {other} is also a contradiction"
-        if len(set(node.contradictions)) < len(node.contradictions):
-            yield (name, "contradictions"), f"{name}: a contradiction is listed twice"
-        if node.canonical is not None:
-            yield from (((name, key), f"{name}: {what}") for key, what in _alias_problems(graph, node))
-        else:
-            for other in node.contradictions:
-                if other in graph and other != name and (why := _one_sided(graph, name, other)):
-                    yield (name, "contradictions"), f"{name}: contradiction {other} is not symmetric: {why}"
-
-
-def _alias_problems(graph: Graph, node: Relation) -> Iterator[tuple[str, str]]:
-    if node.supports:
-        yield "supports", f"an alias has no supports of its own; state them at {node.canonical}"
-    target = graph.relations.get(node.canonical or "")
-    if target is None:
-        return
-    if target is node:
-        yield "canonical", "canonical names the relation itself; leave it out"
-    elif target.canonical is not None:
-        yield "canonical", f"canonical {target.name} is itself an alias of {target.canonical}"
-    elif target.family != node.family:
-        yield "canonical", f"family differs from that of its canonical relation {target.name}"
-    elif (first := graph.inverse(target.name)) != node.name:
-        yield "canonical", f"{target.name} has another alias already, {first}"
-    mirror = _mirror(graph, target.name)
-    if node.contradictions and set(mirror) != set(node.contradictions):
-        yield (
-            "contradictions",
-            f"contradictions are not symmetric under canonicalisation: as {target.name} with swapped roles it has "
-            f"{', '.join(mirror) or 'none'}",
-        )
-
-
-def _mirror(graph: Graph, claim: str) -> tuple[str, ...]:
-    """The contradictions of a claim, each over the swapped pair; what has no name there is not said."""
-    return tuple(b for a in graph.contradictions(claim) if (b := graph.inverse(a)) is not None)
-
-
-def _one_sided(graph: Graph, name: str, other: str) -> str | None:
-    """If c excludes a, then a excludes c, written over a's own canonical pair; otherwise, what is missing.
-
-    `on` excludes `below`, which is `above` with swapped roles; there the reverse would need a name for
-    "has on it", which the graph lacks: what cannot be said is not asked for.
-    """
-    canonical, swapped = graph.canonical(other)
-    if not swapped:
-        return None if name in graph.contradictions(other) else f"{other} does not list {name}"
-    inverse = graph.inverse(name)
-    if inverse is None or canonical not in graph or inverse in graph.contradictions(canonical):
-        return None
-    return f"{other} is {canonical} with swapped roles, which does not list {inverse}"
-
-
 def _line(text: str, name: str | None = None, key: str | None = None) -> int:
     """Where a table, or a key in it, stands. tomllib keeps no positions, so look for the text itself."""
     lines = text.splitlines()
@@ -273,48 +191,3 @@ def _line(text: str, name: str | None = None, key: str | None = None) -> int:
     if inside is None:
         inside = first(rf"^\s*\[relations\.{quoted}\.{re.escape(key)}\]")
     return (start if inside is None else inside) + 1
-
-
-def graph_text(graph: Graph, header: Sequence[str] = (), notes: Notes | None = None) -> str:
-    """The graph as TOML. `header` stands above it and `notes` beside the edges, as comments."""
-    blocks = ["\n".join(f"# {line}".rstrip() for line in header)] if header else []
-    blocks.append("version = 1")
-    if graph.families:
-        named = [f"{_key(name)} = {_string(title)}" for name, title in graph.families.items()]
-        blocks.append("\n".join(["[families]", *named]))
-    blocks += ["\n".join(_relation_lines(node, notes or {})) for node in graph.relations.values()]
-    return "\n\n".join(blocks) + "\n"
-
-
-def _relation_lines(node: Relation, notes: Notes) -> Iterator[str]:
-    yield f"[relations.{_key(node.name)}]"
-    yield f"family = {_string(node.family)}"
-    if node.canonical is not None:
-        # Its contradictions follow from its canonical relation; only what was noted of them is kept.
-        yield f"canonical = {_string(node.canonical)}"
-        yield from (f"# {other}: {note}" for (name, other), note in notes.items() if name == node.name)
-    elif any((node.name, other) in notes for other in node.contradictions):
-        yield "contradictions = ["
-        width = max(len(_string(other)) for other in node.contradictions) + 1
-        for other in node.contradictions:
-            note = notes.get((node.name, other))
-            yield f"    {_string(other) + ',':<{width}}  # {note}" if note else f"    {_string(other)},"
-        yield "]"
-    elif node.contradictions:
-        yield f"contradictions = [{', '.join(map(_string, node.contradictions))}]"
-    if node.supports and node.canonical is None:
-        stated = ", ".join(f"{_key(other)} = {weight!r}" for other, weight in node.supports.items())
-        yield f"supports = {{ {stated} }}"
-    if node.phrases:
-        yield f"phrases = [{', '.join(map(_string, node.phrases))}]"
-    if node.question is not None:
-        yield f"question = {_string(node.question)}"
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _string(name)
-
-
-def _string(text: str) -> str:
-    """A TOML basic string. JSON's is one, but for the one control character that JSON lets stand."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

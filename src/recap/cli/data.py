@@ -31,21 +31,19 @@ def list_datasets(json: opt.Json = False) -> None:
     if json:
         fields = ("name", "about", "statements", "files", "licence", "home")
         listed = [{field: getattr(dataset, field) for field in fields} for dataset in DATASETS.values()]
-        boxed = [{"name": f"world:{name}", "about": about} for name, (about, _) in BENCHMARKS.items()]
-        print_json([*listed, *boxed, *({"name": name, "about": about} for name, about in brought)])
+        others = [*((f"world:{name}", about) for name, (about, _) in BENCHMARKS.items()), *brought]
+        print_json([*listed, *({"name": name, "about": about} for name, about in others)])
         return
+    boxed = [(f"world:{name}", f"{about} (in the box)") for name, (about, _) in BENCHMARKS.items()]
+    width = max(len(name) for name in (*DATASETS, *(name for name, _ in (*boxed, *brought)))) + 2
     for dataset in DATASETS.values():
-        typer.echo(f"{dataset.name:<8} {dataset.about}")
+        typer.echo(f"{dataset.name:<{width}}{dataset.about}")
         what = "rows" if dataset in OTHERS else "statements"
-        typer.echo(f"         {dataset.statements:,} {what}, from {', '.join(dataset.files)}")
-        typer.echo(f"         {dataset.home} ({dataset.licence})")
-    for name, (about, _) in BENCHMARKS.items():
-        typer.echo(f"world:{name:<11} {about} (in the box)")
-    for name, about in brought:
-        typer.echo(f"{name:<17} {about}")
-    typer.echo(
-        'FILE     a .jsonl of your own: {"image": "a.jpg", "question": "Is the mug on the table?", "label": "yes"}'
-    )
+        typer.echo(f"{'':<{width}}{dataset.statements:,} {what}, from {', '.join(dataset.files)}")
+        typer.echo(f"{'':<{width}}{dataset.home} ({dataset.licence})")
+    example = '{"image": "a.jpg", "question": "Is the mug on the table?", "label": "yes"}'
+    for name, about in (*boxed, *brought, ("FILE", f"a .jsonl of your own: {example}")):
+        typer.echo(f"{name:<{width}}{about}")
 
 
 @app.command("stats")

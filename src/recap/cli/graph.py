@@ -96,14 +96,16 @@ def show(graph: opt.GraphFile = None, json: opt.Json = False) -> None:
         }
         print_json({"hash": found.hash, "relations": shown})
         return
-    width = max(16, *(len(", ".join(node.contradictions)) for node in found.relations.values())) + 2
-    typer.echo(f"{'relation':<14}{'family':<14}{'audited as':<22}{'contradictions':<{width}}supports")
+    lines = [("relation", "family", "audited as", "contradictions", "supports")]
     for name, node in found.relations.items():
         claim, swapped = found.canonical(name)
         audited = f"{claim}(o, s)" if swapped else f"{claim}(s, o)"
         supports = ", ".join(f"{other} (β = {weight:g})" for other, weight in node.supports.items()) or "–"
         family = found.families.get(node.family, node.family)
-        typer.echo(f"{name:<14}{family:<14}{audited:<22}{', '.join(node.contradictions) or '–':<{width}}{supports}")
+        lines.append((name, family, audited, ", ".join(node.contradictions) or "–", supports))
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     typer.echo(f"hash {found.hash}")
 
 

@@ -12,7 +12,7 @@ import recap
 from recap.cli import options as opt
 from recap.cli.console import notice, split_names, write_lines
 
-app = opt.command_group("Margin tables: convert them.")
+app = opt.command_group("Margin tables: convert them, or add labels that were filled in.")
 
 
 def score(

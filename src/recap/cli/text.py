@@ -48,10 +48,10 @@ def show_text(told: TextVerdict, policy: Policy | None) -> None:
         )
     decided = [each for each in told.claims if each.accepted is not None]
     promises = [each.promise for each in decided if each.promise]
-    if not promises and decided and policy is not None and policy.guarantee is None:
-        promises = [policy.promise]  # that nothing is promised
     for promise in dict.fromkeys(promises):
         console.print(f"promise: {shown(promise)}")
+    if not promises and decided and policy is not None and policy.guarantee is None:
+        console.print(shown(policy.promise))  # that nothing is promised
     if not told.claims:
         console.print("no spatial claim was found, so nothing was audited")
 

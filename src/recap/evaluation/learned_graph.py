@@ -8,7 +8,8 @@ import numpy as np
 
 from recap.claims import Graph
 from recap.claims.extension import extend_graph, supports
-from recap.claims.graph_file import graph_from_text, graph_text
+from recap.claims.graph_file import graph_from_text
+from recap.claims.graph_text import graph_text
 from recap.errors import RecapError
 from recap.evaluation.choices import Choices
 from recap.evaluation.edges import SHARE, Edge, learn_edges

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 ANSWERS = (" yes", " no")
 """The two continuations, with one leading space as delimiter."""
 ANSWER_MODES = ("continuation", "spellings")
+SAMPLE_QUESTION = "Is the mug to the left of the laptop?"
+"""behind it answers are resolved to tokens, and models are tried out, on this machine and behind servers"""
 
 
 def sums_spellings(answers: str) -> bool:
@@ -29,6 +32,12 @@ def spellings_of(answer: str) -> list[str]:
     """The ways to write an answer: yes, Yes, YES, each behind a space and without."""
     word = answer.strip()
     return [space + cased for cased in (word.lower(), word.capitalize(), word.upper()) for space in (" ", "")]
+
+
+def log_sum(logs: Sequence[float]) -> float:
+    """log Σ exp: the log-probability of several spellings together, whatever the size of the numbers."""
+    largest = max(logs)
+    return largest + math.log(sum(math.exp(each - largest) for each in logs))
 
 
 def single_tokens(prompt: list[int], joined: list[list[int]], alone: list[list[int]]) -> tuple[int, ...]:

@@ -11,10 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import numpy as np
 import torch
 import transformers
-from PIL import Image
 
 from recap.errors import RecapError, one_of, quoted
 from recap.models.checkpoint import (
@@ -27,13 +25,14 @@ from recap.models.checkpoint import (
 )
 from recap.models.contract import ANSWERS, NOISE_FACTOR, Identity, Request, UnansweredError, sums_spellings
 from recap.models.fp8 import FP8, use_fp8
-from recap.models.layers import compile_layers, is_compiled, repeated_layers
+from recap.models.layers import compile_layers, is_compiled
 from recap.models.layout import TreeBatch
 from recap.models.noise import LEAST_NOISE, measured_noise
 from recap.models.pixels import MOST_PIXELS
 from recap.models.processor import load_processor
 from recap.models.prompt import Prompter
 from recap.models.scoring import LaunchedForward, Likelihood, Scorer
+from recap.models.self_check import SelfCheck, self_check
 from recap.schemes import register_parts
 
 DTYPES = ("float32", "float16", "bfloat16", FP8)
@@ -43,11 +42,6 @@ COMPILE_FROM = 1e17
 """operations of a job from which compiling pays: on an H200 it takes 20 s and saves 0.5 s in 1e15"""
 PREPARING_ON_GPU = 4
 """threads that prepare batches for a GPU"""
-SAMPLE = (
-    "Is the mug to the left of the laptop?",
-    "Is the mug to the right of the laptop?",
-    "Does the box contain the ball?",
-)
 
 
 class LocalModel:
@@ -74,9 +68,8 @@ class LocalModel:
             say(f"{name} opens a thought before it answers: it is closed at once, empty")
         self.scorer = Scorer(model.eval(), self.prompter)
         self.tokens = tokens or (TOKENS_ON_GPU if self.scorer.device.type == "cuda" else TOKENS_ON_CPU)
-        self.difference: float | None = None
-        """how far the tree was from plain scoring in the self-check; None if it was not made"""
-        self.way = "plain" if plain else self._self_check(say)
+        check = SelfCheck("plain", None) if plain else self_check(self.scorer, say)
+        self.way, self.difference = check.way, check.difference
         self._name, self._revision = name, revision
         self._compiling, self._say = compiling, say
         self._forwards = 0
@@ -297,48 +290,6 @@ class LocalModel:
                 return self.scorer.tree_likelihoods(self.prompter.together([request]), ids)
             self._forwards += sum(map(len, ids))
             return self.scorer.plain_likelihoods(request, ids)
-
-    def _self_check(self, say: Callable[[str], None]) -> str:
-        """Tree against plain forwards on a real request, never by a list of names. What fails is scored plainly."""
-        pixels = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
-        request = Request(Image.fromarray(pixels), SAMPLE)
-        plain = self.scorer.plain(request)
-        problem = self._tree_problem(request, plain)
-        if problem and self.scorer.packed is not None:
-            say(f"trees are padded to batches: packed into one row, {problem}")
-            self.scorer.unpack()
-            problem = self._tree_problem(request, plain)
-        if problem:
-            say(f"scored plainly: {problem}")
-        return "plain" if problem else "tree"
-
-    def _tree_problem(self, request: Request, plain: Sequence[float]) -> str:
-        """Why trees cannot be trusted with this model; nothing where they can."""
-        try:
-            tree = self.scorer.tree(self.prompter.together([request]))[0]
-        except Exception as error:
-            return f"a token tree does not run on this model ({type(error).__name__})"
-        self.difference = max(abs(a - b) for a, b in zip(plain, tree, strict=True))
-        # In half precision plain scoring differs from itself by rounding; the tree may differ by a few times as much,
-        # and by the rounding of plain logits, which the tree reads in fp32. A wrong mask is off by whole units.
-        allowed = 1e-3 if self.scorer.dtype == torch.float32 else 0.1 + 6 * self.scorer.rounding(request)
-        if not self.difference <= allowed:
-            return f"in the self-check the token tree was off by {self.difference:.2g}"
-        gap, noise = self.scorer.hidden_gap(request)
-        if not gap <= self._hidden_rounding() + 4 * noise:
-            return f"in the self-check the tree's hidden states were off by {gap:.1%}"
-        return ""
-
-    def _hidden_rounding(self) -> float:
-        """What rounding may do to hidden states: it grows with the root of the depth.
-
-        In bf16, 32 to 36 layers of random weights were off by 2.8 to 3.3 % on an H200, three layers by 0.3 % on a CPU;
-        leaving out attention between image tokens, where a model has it, by 7.6 % in three layers.
-        """
-        if self.scorer.dtype == torch.float32:
-            return 1e-3
-        layers = repeated_layers(self.scorer.model, at_least=2)
-        return 0.012 * (len(layers[0]) if layers else 1) ** 0.5
 
 
 def _is_out_of_memory(error: Exception) -> bool:

@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from PIL import Image
 
-from recap.models.contract import Request
+from recap.models.contract import SAMPLE_QUESTION, Request
 from recap.models.scoring import Scorer
 
-QUESTIONS = ("Is the mug to the left of the laptop?", "Does the box contain the ball?")
+QUESTIONS = (SAMPLE_QUESTION, "Does the box contain the ball?")
 LEAST_NOISE = 2.5e-6
 """fp32 differs from itself by up to twice this on margins of ten, whatever a handful of questions shows"""
 SMALL = 50_000_000

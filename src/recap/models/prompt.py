@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recap.errors import RecapError
-from recap.models.contract import ANSWERS, Request, single_tokens, spellings_of
+from recap.models.contract import ANSWERS, SAMPLE_QUESTION, Request, single_tokens, spellings_of
 from recap.models.pixels import MOST_PIXELS
 from recap.models.processor import PictureInput, one_at_a_time
 from recap.models.templates import check_prompts, plain_text, user_message, without_thought
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 T = TypeVar("T")
-SAMPLE = "Is the mug to the left of the laptop?"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Prompter:
         self._frames = {shown: self._frame(shown) for shown in (True, False)}
         self._named(lambda: check_prompts(self.prompt))
         # The template and what it makes of a sample: one that writes the date into its prompts is another every day.
-        made = [str(template), *(self.prompt(SAMPLE, shown) for shown in (True, False))]
+        made = [str(template), *(self.prompt(SAMPLE_QUESTION, shown) for shown in (True, False))]
         self.template_digest = hashlib.sha256("\0".join(made).encode()).hexdigest()[:16]
         self.answers = self._resolve(answers)
         self.spelled = self._spellings(answers) if spellings else None
@@ -71,7 +70,7 @@ class Prompter:
 
     def _frame(self, with_image: bool) -> tuple[str, str] | None:
         """What a template puts around every question, found once; None for one that does more than that."""
-        samples = (SAMPLE, "Does the  box contain the ball ")
+        samples = (SAMPLE_QUESTION, "Does the  box contain the ball ")
         parts = [self._rendered(sample, with_image, self.switches).partition(sample) for sample in samples]
         same = parts[0][::2] == parts[1][::2] and all(found for _, found, _ in parts)
         return (parts[0][0], parts[0][2]) if same else None
@@ -86,7 +85,9 @@ class Prompter:
     def _without_thought(self, template: str) -> tuple[dict[str, bool], str]:
         def rendered(switches: dict[str, bool]) -> str:
             # transformers remarks on what a template does not know.
-            return self._rendered(SAMPLE, False, {name: on for name, on in switches.items() if name in template})
+            return self._rendered(
+                SAMPLE_QUESTION, False, {name: on for name, on in switches.items() if name in template}
+            )
 
         return self._named(lambda: without_thought(rendered))
 
@@ -162,7 +163,7 @@ class Prompter:
 
     def _sample_prompt(self) -> str:
         if not hasattr(self, "_sample"):
-            self._sample = self.prompt(SAMPLE, False)
+            self._sample = self.prompt(SAMPLE_QUESTION, False)
         return self._sample
 
     def continuation(self, prompt: str, answer: str) -> tuple[int, ...]:

@@ -20,13 +20,12 @@ from recap.policy.parts import IMG, STAGED, Counts
 from recap.policy.policy import Policy, calibrate, with_reference
 from recap.policy.scores import Scores
 from recap.risks import FITTED
-from recap.statistics import errors, hallucinations
+from recap.statistics import SEED, errors, hallucinations
 from recap.statistics.betting import Spread, UnitSums, predicted_bounds, risk_at_most, risk_bound, unit_sums
 
 TUNING, FITTING = 0.2, 0.4
 """share of the units that tunes; of a mode that is fitted, more are needed"""
 CANDIDATES = 100
-SEED = 13
 FEWEST_UNITS = 4
 IMPOSSIBLE = 1e-9
 """a risk that nothing can show: what is asked for where only the smallest provable one is of interest"""

@@ -13,12 +13,12 @@ from recap.policy.parts import CONFIDENCE, IMG, SELECTOR, CDFs
 from recap.policy.scores import Scores
 from recap.policy.utility import Candidate, Utility
 from recap.risks import FITTED, offered
-from recap.statistics import EmpiricalCDF, interval, resample_metrics, widened
+from recap.statistics import SEED, EmpiricalCDF, interval, resample_metrics, widened
 from recap.table import MarginTable
 
 AUDITABLE: tuple[Literal["conf-anslogit", "probe-logit"], ...] = ("conf-anslogit", "probe-logit")
 """fitted risks that need no other probes than an audit makes"""
-DRAWS, SEED = 400, 13
+DRAWS = 400
 
 
 def utility_gate(scores: Scores, table: MarginTable, coverage: float) -> Utility:

@@ -13,12 +13,12 @@ from recap.policy.scores import Scores
 from recap.probes import PROBE_SETS, inputs_of
 from recap.risks import FITTED, Margins, compute_risk, load_risks, require_inputs, risk_named
 from recap.risks.fitted import Fit, apply_fit, available, fit_risk
+from recap.statistics import SEED
 from recap.table import MarginTable
 
 BASE = ("direct.image",)
 """what every audit asks: without it there is no answer"""
 FOLDS = 5
-SEED = 13
 
 
 def check_mode(mode: str | None, *, fitting: bool = True) -> None:

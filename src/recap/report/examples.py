@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -86,7 +87,7 @@ def example_card(example: Example, picture: bytes, *, scene: str = "A picture") 
     charts = [margin_bars([(probe.role, probe.question, probe.margin) for probe in verdict.probes])]
     if verdict.standing.risk is not None and verdict.standing.threshold is not None:
         charts.append(risk_scale(verdict.standing.risk, verdict.standing.threshold, bool(verdict.accepted)))
-    reason = verdict.reason.split("; risk ")[0]
+    reason = re.sub(r"(?<!\S)(\(?)-(?=\d)", r"\1−", verdict.reason.split("; risk ")[0])
     return ExampleCard(
         picture=picture,
         alt=f"{scene}: {row.subject} and {row.object}",

@@ -84,8 +84,8 @@ KNOWN = {
     "minutes": MetricInfo("Minutes", "wall-clock time", share=False),
     "sec_per_sample": MetricInfo("s/statement", "wall-clock seconds per statement", 0, 2),
     "checks": MetricInfo("Checks", "comparisons of required with complete probes", 0, 0),
-    "metric_difference": MetricInfo("Largest metric difference", "over those checks", 0, None),
-    "risk_difference": MetricInfo("Largest risk difference", "over those checks", 0, None),
+    "metric_difference": MetricInfo("Largest metric difference", "over all checks", 0, None),
+    "risk_difference": MetricInfo("Largest risk difference", "over all checks", 0, None),
     "contradiction_weight": MetricInfo("Contradiction ×", "weight of the contradiction", 0, 2),
     "support_weight": MetricInfo("Support ×", "weight of the support penalty", 0, 2),
 }

@@ -36,7 +36,13 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_bound,
     )
+
+
+def _bound(value: Any) -> Any:
+    """Text whose lines do not end between a number and its percent sign; markup stays as it is."""
+    return value.replace(" %", "\u00a0%") if type(value) is str else value
 
 
 def render(template: str, **values: Any) -> str:

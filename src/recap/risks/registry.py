@@ -59,7 +59,9 @@ _ALL = (
     _fixed(
         "recap-img", IMAGE, lambda m: eq.relation_risk(m.yes, *m.image), "relation evidence on the image: the default"
     ),
-    _fixed("recap-cal", IMAGE + TEXT, lambda m: eq.relation_risk(m.yes, *m.lift), "the same on image-minus-text lifts"),
+    _fixed(
+        "recap-cal", IMAGE + TEXT, lambda m: eq.relation_risk(m.yes, *m.lift), "RECAP-Img on image-minus-text lifts"
+    ),
     Risk("recap-selector", DIRECT + IMAGE, _selector, "RECAP-Img with confidence kept as a veto", calibrated=True),
     _fixed(
         "claim-only", IMAGE[:1], lambda m: -eq.aligned(m.yes, m.image.claim), "the claim's own margin, for the answer"

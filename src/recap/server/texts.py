@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from recap.answers import MOST_CLAIMS
 from recap.audit import AuditCase
+from recap.claims.text.extract import LONGEST
 from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
@@ -22,8 +23,6 @@ from recap.server.routes import ERRORS, body_schema, or_raise
 from recap.server.schema import EXAMPLES, Picture
 from recap.server.service import Service, public_name
 from recap.texts import ClaimVerdict, TextReading
-
-LONGEST = 20_000
 
 
 class TextRequest(BaseModel):

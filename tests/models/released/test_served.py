@@ -17,12 +17,11 @@ from PIL import Image
 pytest.importorskip("torch", reason="torch is not installed: pip install 'recap-vlm[local]'")
 
 from recap.errors import RecapError
-from recap.models.contract import ANSWERS, Request
+from recap.models.contract import ANSWERS, SAMPLE_QUESTION, Request
 from recap.models.local import LocalModel
 from recap.models.pixels import MOST_PIXELS
 from recap.models.processor import load_processor
 from recap.models.prompt import Prompter
-from recap.models.remote.contract import SAMPLE
 from recap.models.remote.model import RemoteModel
 from recap.models.remote.sglang import load_template
 from recap.models.templates import render
@@ -112,7 +111,7 @@ def test_every_special_token_in_a_served_question_is_text(released: Released, na
         model = RemoteModel.load(server.address, **QUICK)
         server.bodies.clear()
         model.margins([Request(None, questions)])
-        found = read_by(server) - {tuple(local.tokens(local.prompt(SAMPLE, shown))) for shown in (True, False)}
+        found = read_by(server) - {tuple(local.tokens(local.prompt(SAMPLE_QUESTION, shown))) for shown in (True, False)}
     for ids in found:
         assert [token for token in ids if token in special] == plain
     assert found == {tuple(local.tokens(local.prompt(question, False))) for question in questions}

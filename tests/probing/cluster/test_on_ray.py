@@ -20,7 +20,7 @@ from recap.store import Store
 from recap.table import write_table
 from tests.conftest import Ran
 from tests.models.remote.server import Server, serving
-from tests.probing.checkpoint import save_checkpoint, save_dataset
+from tests.probing.checkpoint import save_dataset
 from tests.probing.cluster.loading import noted, small, unlike_the_first
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'recap-vlm[ray]'")
@@ -29,11 +29,6 @@ from recap.probing.cluster.engine import RayEngine, session
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
 IMAGES = 40
 Recap = Callable[..., Ran]
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_checkpoint(tmp_path_factory.mktemp("checkpoint"))
 
 
 @pytest.fixture(scope="module")

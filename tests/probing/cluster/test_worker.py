@@ -18,13 +18,8 @@ from recap.probing import Item, LocalEngine, ProbingJob, plan_job
 from recap.probing.batch import KnownMargins, Lookup
 from recap.probing.cluster.worker import Worker, WorkerError, WorkerIdentity, WorkerInfo, WorkerResult
 from recap.store import Store
-from tests.probing.checkpoint import save_checkpoint, save_dataset
+from tests.probing.checkpoint import save_dataset
 from tests.probing.cluster.loading import small
-
-
-@pytest.fixture(scope="module")
-def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_checkpoint(tmp_path_factory.mktemp("checkpoint"))
 
 
 @pytest.fixture(scope="module")

@@ -77,7 +77,7 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
     margin = answer = None
     notes: tuple[str, ...] = ()
     choices: list[str] = []
-    if responses and all(_is_likelihood(each) for each in responses):
+    if responses and all(is_likelihood(each) for each in responses):
         choices = list(fields.choices or texts)
         if len(choices) != len(responses):
             raise RecapError(f"{len(responses)} log-likelihoods, and {len(choices)} continuations")
@@ -88,7 +88,7 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
         if margin is None:
             answer, notes = answer_without_margin(words, scores)
     elif responses:
-        answer = answer_in(_text(responses[0]))
+        answer = answer_in(generated_text(responses[0]))
     return LogSample(
         place=place,
         id=numbered(task, line.get("doc_id"), place),
@@ -111,12 +111,13 @@ def _requests(arguments: Any) -> list[dict[str, Any]]:
     return [cast(dict[str, Any], each) for each in cast(dict[str, Any], arguments).values()]
 
 
-def _is_likelihood(response: Any) -> bool:
+def is_likelihood(response: Any) -> bool:
     """A pair of a log-likelihood and whether the continuation is the greedy one."""
     pair = cast(list[Any], response) if isinstance(response, list) else []
     return len(pair) == 2 and str(pair[1]) in ("True", "False")
 
 
-def _text(response: Any) -> str:
+def generated_text(response: Any) -> str:
+    """The first of the generated texts, however deep they are nested."""
     listed = cast(list[Any], response) if isinstance(response, list) else None
-    return _text(listed[0]) if listed else f"{response}"
+    return generated_text(listed[0]) if listed else f"{response}"

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from recap.datasets.logs.lm_eval import logged_lines
+from recap.datasets.logs.lm_eval import generated_text, is_likelihood, logged_lines
 from recap.datasets.logs.sample import (
     LogFields,
     LogSample,
@@ -58,7 +58,7 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
         if margin is None:
             answer, notes = answer_without_margin(fields.choices, likelihoods)
     else:
-        answer = answer_in(_text(responses))
+        answer = answer_in(generated_text(responses))
     given: Any = line.get("input_media") or []
     listed = cast(list[Any], given) if isinstance(given, list) else [given]
     media = [name for each in listed if (name := picture_name(each)) is not None]
@@ -83,12 +83,4 @@ def _sample(line: Mapping[str, Any], place: int, task: str, fields: LogFields) -
 def _likelihoods(responses: Any) -> list[float]:
     """The log-likelihoods of several requests; none where text was generated."""
     listed = cast(list[Any], responses) if isinstance(responses, list) else []
-    pairs = [cast(list[Any], each) for each in listed if isinstance(each, list)]
-    if not pairs or len(pairs) != len(listed) or any(len(p) != 2 or str(p[1]) not in ("True", "False") for p in pairs):
-        return []
-    return [number(pair[0]) for pair in pairs]
-
-
-def _text(response: Any) -> str:
-    listed = cast(list[Any], response) if isinstance(response, list) else None
-    return _text(listed[0]) if listed else f"{response}"
+    return [number(pair[0]) for pair in listed] if all(map(is_likelihood, listed)) else []

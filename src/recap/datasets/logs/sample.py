@@ -14,6 +14,7 @@ from recap.claims import Graph, NoRelationError, Statement, as_said, parse, pars
 from recap.claims.answers import said, spoken, truth_word, yes_or_no
 from recap.datasets.logs.pictures import keep_picture, picture_digest
 from recap.errors import RecapError, quoted
+from recap.models.contract import log_sum
 from recap.table import Row, row_from_fields
 
 LONGEST_SAMPLE = 64 << 20
@@ -235,7 +236,7 @@ def margin_of(choices: Iterable[str | None], scores: Iterable[float]) -> float |
             sides[word].append(score)
     if not all(any(math.isfinite(score) for score in side) for side in sides.values()):
         return None
-    yes, no = (_log_sum(side) for side in sides.values())
+    yes, no = (log_sum(side) for side in sides.values())
     return yes - no
 
 
@@ -250,11 +251,6 @@ def answer_without_margin(words: Sequence[str | None], scores: Sequence[float]) 
 
 def _best(scores: Iterable[float]) -> float:
     return max((score for score in scores if not math.isnan(score)), default=math.nan)
-
-
-def _log_sum(logs: Sequence[float]) -> float:
-    most = max(logs)
-    return most + math.log(sum(math.exp(each - most) for each in logs))
 
 
 def number(value: Any) -> float:

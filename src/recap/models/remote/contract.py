@@ -12,8 +12,8 @@ from recap.errors import RecapError
 if TYPE_CHECKING:
     from recap.models.remote.client import Client
 
-SAMPLE = "Is the mug to the left of the laptop?"
-"""the question of the handshake; the same as the local engine resolves its answers behind"""
+CHAT = "/v1/chat/completions"
+"""where every kind of server takes a chat, as OpenAI's does"""
 
 
 @dataclass(eq=False)
@@ -141,7 +141,7 @@ class Backend(ABC):
     async def complete(self, text: str, most_tokens: int) -> str:
         """What the model writes in answer to a message, greedily: every kind speaks OpenAI's chat completions."""
         body = self.chat(text) | {"max_tokens": most_tokens, "temperature": 0}
-        return await self.client.call("/v1/chat/completions", _written, body)
+        return await self.client.call(CHAT, _written, body)
 
     def chat(self, text: str) -> dict[str, Any]:
         """The chat request that brings a message without a picture."""

@@ -6,16 +6,14 @@ import asyncio
 import base64
 import hashlib
 import io
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
 
-from recap.models.contract import single_tokens, spellings_of
+from recap.models.contract import SAMPLE_QUESTION, log_sum, single_tokens, spellings_of
 from recap.models.remote.contract import (
-    SAMPLE,
     Backend,
     ChatPrompt,
     EncodedImage,
@@ -25,7 +23,7 @@ from recap.models.remote.contract import (
     ServerInfo,
 )
 
-QUESTIONS = (SAMPLE, "Is the cat on the table?", "Does the box contain the ball?")
+QUESTIONS = (SAMPLE_QUESTION, "Is the cat on the table?", "Does the box contain the ball?")
 """In half precision two pictures can give one margin by chance; with three questions they do not."""
 SAME = 0.25
 """A server that was started again repeats its margins within this. Another checkpoint is off by whole units."""
@@ -73,13 +71,13 @@ class Handshake:
 
     async def run(self, info: ServerInfo) -> HandshakeResult:
         ids, refusal = tuple(self.answers.steps[0][1]), self.backend.client.refusal
-        bare = await self.backend.ask(Query(SAMPLE, None, ids))
+        bare = await self.backend.ask(Query(SAMPLE_QUESTION, None, ids))
         if bare.prompt_tokens is not None and bare.prompt_tokens < len(self.prompt.ids):
             raise refusal(
                 f"the server cuts prompts off: it read {bare.prompt_tokens} of {len(self.prompt.ids)} tokens; "
                 f"start it without truncation, with a larger {self.backend.longest_setting}"
             )
-        shown = await self.backend.ask(Query(SAMPLE, self.images[0], ids))
+        shown = await self.backend.ask(Query(SAMPLE_QUESTION, self.images[0], ids))
         if bare.prompt_tokens and shown.prompt_tokens and shown.prompt_tokens <= bare.prompt_tokens:
             raise refusal(
                 f"the picture is dropped: the prompt has {shown.prompt_tokens} tokens with it and {bare.prompt_tokens} "
@@ -115,16 +113,16 @@ class Handshake:
 
     async def _crowded(self, margins: tuple[float, ...]) -> float:
         """How much the same margins vary when they are asked for all at once."""
-        found = await asyncio.gather(*(self._margin(SAMPLE, image) for image in (*self.images, None)))
+        found = await asyncio.gather(*(self._margin(SAMPLE_QUESTION, image) for image in (*self.images, None)))
         return max(abs(a - b) for a, b in zip(found, margins, strict=True))
 
     async def _margins(self) -> tuple[float, ...]:
-        return tuple([await self._margin(SAMPLE, image) for image in (*self.images, None)])
+        return tuple([await self._margin(SAMPLE_QUESTION, image) for image in (*self.images, None)])
 
     async def _by_name(self, margins: tuple[float, ...], noise: float) -> bool:
         """Both pictures have been sent. Named, they must give the same again, each its own."""
         try:
-            named = [await self._margin(SAMPLE, image, by_name=True) for image in self.images]
+            named = [await self._margin(SAMPLE_QUESTION, image, by_name=True) for image in self.images]
         except RefusedError:
             return False
         allowed = max(2 * noise, abs(margins[0] - margins[1]) / 4)
@@ -152,7 +150,7 @@ class AnswerTokens:
     def margin(self, replies: Sequence[Reply]) -> float:
         """log p(yes) − log p(no) from the replies to these queries."""
         if self.spellings:
-            yes, no = (_log_sum([replies[0].logprobs[token] for token in ids]) for ids in (self.yes, self.no))
+            yes, no = (log_sum([replies[0].logprobs[token] for token in ids]) for ids in (self.yes, self.no))
             return yes - no
         return sum(
             sign * reply.logprobs[token]
@@ -197,12 +195,6 @@ async def resolve_spellings(backend: Backend, prompt: ChatPrompt, answers: tuple
     return AnswerTokens(yes, no, (("", signs),), spellings=True)
 
 
-def _log_sum(logs: Sequence[float]) -> float:
-    """log Σ exp, whatever the size of the numbers."""
-    largest = max(logs)
-    return largest + math.log(sum(math.exp(each - largest) for each in logs))
-
-
 async def _ids(backend: Backend, prompt: ChatPrompt, answer: str) -> tuple[int, ...]:
     base = prompt.ids
     joined = [] if prompt.text is None else await backend.tokens(prompt.text + answer, prompt.special)
@@ -219,7 +211,7 @@ async def _prefix(backend: Backend, prompt: ChatPrompt, before: tuple[int, ...],
     for end in range(1, len(answer) + 1):
         # A template may bring the space before an answer itself.
         for text in dict.fromkeys((answer[:end], answer[:end].lstrip())):
-            if text and await backend.continued(SAMPLE, text) == prompt.ids + list(before):
+            if text and await backend.continued(SAMPLE_QUESTION, text) == prompt.ids + list(before):
                 return text
     raise backend.client.refusal(
         f"the answer {answer!r} is several tokens, and the server cannot be made to go on after the first: "

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from recap.errors import RecapError, did_you_mean, quoted
-from recap.models.contract import ANSWERS, NOISE_FACTOR, Identity, Request, sums_spellings
+from recap.models.contract import ANSWERS, NOISE_FACTOR, SAMPLE_QUESTION, Identity, Request, sums_spellings
 from recap.models.pixels import MOST_PIXELS, capped, scaled_down
 from recap.models.remote.address import api_key, parse_address
 from recap.models.remote.client import Client, ClientOptions
-from recap.models.remote.contract import SAMPLE, Backend, EncodedImage, NoAnswerError, Query, RefusedError, Reply
+from recap.models.remote.contract import Backend, EncodedImage, NoAnswerError, Query, RefusedError, Reply
 from recap.models.remote.handshake import EXACT, Handshake, HandshakeResult, encode, resolve_answers, resolve_spellings
 from recap.models.remote.llamacpp import LlamaCpp
 from recap.models.remote.sglang import Sglang
@@ -93,7 +93,7 @@ class RemoteModel:
         async def start() -> tuple[Handshake, HandshakeResult]:
             backend = await _find_backend(client, where.name, server, template)
             info = await backend.info()
-            prompt = await backend.chat_prompt(SAMPLE)
+            prompt = await backend.chat_prompt(SAMPLE_QUESTION)
             handshake = Handshake(backend, prompt, await resolve(backend, prompt, words))
             return handshake, await handshake.run(info)
 

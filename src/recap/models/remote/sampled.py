@@ -16,18 +16,17 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from recap.claims.answers import concluded
 from recap.errors import RecapError
-from recap.models.contract import Identity, Request
+from recap.models.contract import SAMPLE_QUESTION, Identity, Request
 from recap.models.pixels import MOST_PIXELS, capped, scaled_down
 from recap.models.remote.address import api_key, parse_address
 from recap.models.remote.client import Client, ClientOptions
-from recap.models.remote.contract import SAMPLE, EncodedImage, RefusedError, TransientError
+from recap.models.remote.contract import CHAT, EncodedImage, RefusedError, TransientError
 from recap.models.remote.handshake import encode, trial_pictures
 from recap.models.remote.model import closing, gather, run_in
 from recap.models.remote.responses import Models
 from recap.models.templates import plain_text
 from recap.statistics.sampling import sampled_margin
 
-CHAT = "/v1/chat/completions"
 SHORT, LONG = 16, 2048
 """tokens that an answer may take: at once, and behind a thought"""
 ASKING = " Answer yes or no."
@@ -173,7 +172,11 @@ class SampledRemoteModel:
             self._asking = asking
             for longest in (SHORT, LONG):
                 self._longest = longest
-                texts = [*await gather(self._complete(SAMPLE, image, 1) for image in [noise, halves] * (TRIALS // 2))]
+                texts = [
+                    *await gather(
+                        self._complete(SAMPLE_QUESTION, image, 1) for image in [noise, halves] * (TRIALS // 2)
+                    )
+                ]
                 if sum(concluded(text) is not None for [text] in texts) * 2 >= TRIALS:
                     break
             else:
@@ -181,7 +184,7 @@ class SampledRemoteModel:
             break
         else:
             raise self._client.refusal(
-                f"it answers {SAMPLE!r} with neither yes nor no, not even when asked to: {texts[0][0][:80]!r}"
+                f"it answers {SAMPLE_QUESTION!r} with neither yes nor no, not even when asked to: {texts[0][0][:80]!r}"
             )
         if self._longest == LONG:
             say(f"{self._name} thinks before it answers: each answer may take {LONG} tokens")
@@ -189,7 +192,7 @@ class SampledRemoteModel:
             say(f'{self._name} is told to answer: "{self._asking.strip()}" stands behind every question')
         for many in sorted({self.samples, 8, 4, 2}, reverse=True):  # servers allow as many as they please
             with contextlib.suppress(RefusedError):
-                if many <= self.samples and len(await self._complete(SAMPLE, noise, many)) == many:
+                if many <= self.samples and len(await self._complete(SAMPLE_QUESTION, noise, many)) == many:
                     self._together = many
                     break
 

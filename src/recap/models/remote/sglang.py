@@ -15,10 +15,10 @@ from pydantic import AliasPath, Field
 
 from recap.errors import RecapError
 from recap.files import reading
+from recap.models.contract import SAMPLE_QUESTION
 from recap.models.remote.address import is_loopback
 from recap.models.remote.client import Client
 from recap.models.remote.contract import (
-    SAMPLE,
     Backend,
     ChatPrompt,
     Query,
@@ -155,7 +155,7 @@ class Template:
     def without_thought(self) -> Template:
         """The same, asked for an answer at once."""
         switches, closing = without_thought(
-            lambda switches: replace(self, switches=switches, closing="")(SAMPLE, with_image=False)
+            lambda switches: replace(self, switches=switches, closing="")(SAMPLE_QUESTION, with_image=False)
         )
         return replace(self, switches=switches, closing=closing)
 

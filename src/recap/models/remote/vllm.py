@@ -14,11 +14,18 @@ from pydantic import AliasPath, Field
 from recap.errors import RecapError
 from recap.models.remote.address import api_key, is_loopback, parse_address
 from recap.models.remote.client import Client
-from recap.models.remote.contract import Backend, ChatPrompt, Query, RefusedError, Reply, ServerInfo, TransientError
+from recap.models.remote.contract import (
+    CHAT,
+    Backend,
+    ChatPrompt,
+    Query,
+    RefusedError,
+    Reply,
+    ServerInfo,
+    TransientError,
+)
 from recap.models.remote.responses import Document, Models, Tokens, lacks_special, logprobs_of
 from recap.models.templates import OPENINGS, SWITCH, closing, opening_of
-
-CHAT = "/v1/chat/completions"
 
 
 class Vllm(Backend):

@@ -8,12 +8,11 @@ from typing import Any, cast
 
 from recap.chats import ChatQuestion, NotAuditableError, as_dicts, read_messages
 from recap.claims import Graph
+from recap.claims.text.extract import LONGEST
 from recap.server.guard.upstream import DONE, data_of
 from recap.server.intake.bodies import is_intricate
 from recap.server.service import Limits
 
-LONGEST = 20_000
-"""characters of an answer that are read"""
 NO_ID = "recap"
 """the id of an answer to which the upstream gives none"""
 

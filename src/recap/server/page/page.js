@@ -9,7 +9,7 @@ import { share } from "./sharing.js";
 import { clearTexts, setUpTexts } from "./text.js";
 import * as trail from "./trail.js";
 import { clearVerdict, drawRisk, drawVerdict, spoken } from "./verdict.js";
-import { listed, percent } from "./words.js";
+import { capital, counted, listed, percent } from "./words.js";
 
 const at = (id) => document.getElementById(id);
 const ONLY_DRAWINGS = "These scenes are drawings, made for the small models in the box; this model sees them as it would any drawing.";
@@ -237,8 +237,8 @@ async function refresh(model) {
 }
 
 function about({ mode, coverage, calibrated_on: { rows, units }, gate, promise }) {
-  const told = `The policy in force: ${mode}, made to accept ${percent(coverage)}, calibrated on ${rows} labelled answers in ${units} groups.`;
-  return `${told}${gate ? ` The gate: ${gate}.` : ""} The promise: ${promise}.`;
+  const told = `The policy in force: ${mode}, made to accept ${percent(coverage)}, calibrated on ${counted(rows)} labelled answers in ${counted(units)} groups.`;
+  return `${told}${gate ? ` The gate: ${gate}.` : ""} ${promise.startsWith("no guarantee") ? capital(promise) : `Promised: ${promise}`}.`;
 }
 
 async function start() {

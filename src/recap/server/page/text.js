@@ -1,6 +1,7 @@
 // A text about the picture in hand: its claims in colour, and a sentence on each.
 
 import * as api from "./api.js";
+import { typeset } from "./words.js";
 
 const at = (id) => document.getElementById(id);
 const ORDER = ["no-verdict", "unchecked", "uncalibrated", "accepted", "cannot-be-told", "corrected", "rejected"];
@@ -57,7 +58,7 @@ function draw(told) {
       what.textContent = head;
       const reason = document.createElement("span");
       reason.className = "small";
-      reason.textContent = why;
+      reason.textContent = typeset(why);
       item.append(what, document.createElement("br"), reason);
       return item;
     }),

@@ -4,6 +4,8 @@ export const percent = (share) => `${Math.round(share * 1000) / 10}\u00a0%`;
 
 export const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
 
+export const counted = (number) => number.toLocaleString("en");
+
 export const plain = (value) => (value < 0 ? "−" : "") + Math.abs(value).toFixed(2);
 
 /** accepted, rejected, or neither */
@@ -14,14 +16,13 @@ export const outcome = (verdict) => (verdict.no_verdict ? "no verdict" : OUTCOME
 
 const OUTCOMES = { corrected: "corrected", "cannot-be-told": "cannot be told" };
 
+/** With a true minus, and quotation marks that open and close. */
+export const typeset = (text) => text.replace(/(^|[\s(])-(?=\d)/g, "$1−").replace(/"([^"]*)"/g, "“$1”");
+
 /** The API's reason says the verdict first and the numbers last; on the page both have a place of their own. */
 export function sentence(reason) {
   const told = reason.startsWith("no verdict: ") ? reason.split("; the evidence: ")[0] : reason;
-  const text = told
-    .replace(/^(accepted|rejected|no verdict|corrected|cannot be told): /, "")
-    .split("; risk ")[0]
-    .replace(/(^|[\s(])-(?=\d)/g, "$1−")
-    .replace(/"([^"]*)"/g, "“$1”");
+  const text = typeset(told.replace(/^(accepted|rejected|no verdict|corrected|cannot be told): /, "").split("; risk ")[0]);
   return capital(text) + (text.endsWith(".") ? "" : ".");
 }
 
