@@ -27,8 +27,13 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("and", "or", "&"), "and"),
     **dict.fromkeys(("but", "while", "whereas", "although", "though"), "but"),
     **dict.fromkeys(("that", "which", "who", "whose", "where", "whom"), "which"),
-    **dict.fromkeys(("not", "n't", "never", "neither", "nor"), "not"),
+    **dict.fromkeys(("not", "n't", "never", "neither", "nor", "nowhere"), "not"),
 }  # fmt: skip
+_PHRASES: dict[tuple[str, ...], Kind] = {
+    ("rather", "than"): "not", ("instead", "of"): "not", ("as", "opposed", "to"): "not",
+    ("not", "only"): "other", ("not", "just"): "other", ("not", "merely"): "other", ("not", "simply"): "other",
+}  # fmt: skip
+"""small words that mean something else together"""
 
 
 def chunks(sentence: Sentence, text: str, lexicon: Lexicon) -> list[Chunk]:
@@ -69,6 +74,9 @@ class _Chunker:
         match = self.matches.get(token.start)
         if match is not None and self._is_relation(match):
             return self._relation(match)
+        if (kind := self._phrase()) is not None:
+            start, self.at = self.at, self.at + kind[1]
+            return Chunk(kind[0], tuple(self.tokens[start : self.at]))
         if (name := self.names.at(self.at)) is not None:
             thing, self.at = name
             return thing
@@ -76,6 +84,13 @@ class _Chunker:
             return self._verb()
         self.at += 1
         return Chunk(_kind(token), (token,))
+
+    def _phrase(self) -> tuple[Kind, int] | None:
+        """What a phrase that begins here is, and how many words it has."""
+        for phrase, kind in _PHRASES.items():
+            if tuple(t.low for t in self.tokens[self.at : self.at + len(phrase)]) == phrase:
+                return kind, len(phrase)
+        return None
 
     def _tag(self, ahead: int) -> str:
         place = self.at + ahead
@@ -121,7 +136,7 @@ class _Chunker:
         token, main = self.tokens[self.at], self.tokens[head].tag
         if self.at == start:
             return True
-        if token.start in self.matches:
+        if token.start in self.matches or self._phrase() is not None:
             return False
         if token.tag[0] == "V":
             # Another finite verb is that of the clause around this one.

@@ -33,8 +33,14 @@ class Clause:
     """the object of a preposition that is no relation"""
     fronted: list[tuple[Chunk, Things, bool]] = field(default_factory=list[tuple[Chunk, Things, bool]])
     """relations that stand before their subject, with their objects, and whether they are denied"""
+    excluded: Things = field(default_factory=list[Chunk])
+    """of which the opposite is said: "the dog, not the cat, is …" """
+    unjoined: list[tuple[Chunk, bool]] = field(default_factory=list[tuple[Chunk, bool]])
+    """relations whose object comes after another one, and whether they are denied: "left of and behind the sofa" """
     denied: bool = False
     hedged: bool = False
+    either: bool = False
+    """what is said leaves a choice: "either on the tray or …" """
     unreal: bool = False
     there: bool = False
     """ "there is": the subject comes after the verb"""
@@ -83,6 +89,9 @@ def subjects_of(clause: Clause, cursor: Cursor, relation: Chunk, things: Things)
         body = any(c.among("things.body") or "own" in c.marks for c in things)
         lemma = clause.verb.lemma
         if lemma in words()["verbs.placing"] or (lemma in words()["verbs.holding"] and body):
+            return clause.objects
+        around = any(c.among("places.grounds", "places.interiors") for c in things)
+        if lemma in words()["verbs.working"] and relation.name == "on" and not around:
             return clause.objects
     if before is not None and _about_neighbour(clause, relation, before, things):
         return [before]

@@ -74,7 +74,7 @@ class Cursor:
             kinds = {c.kind for c in joined}
             if more is None or more.kind != "thing" or ("not" in kinds and not any(c.low == "nor" for c in joined)):
                 break
-            if not open_ended and self.peek(skip + 1) in ("verb", "relation", "with"):
+            if not open_ended and (self.peek(skip + 1) in ("verb", "relation", "with") or self._is_sided(skip + 1)):
                 break
             if not kinds & {"and", "not"} and not self._listed(skip):
                 break
@@ -84,6 +84,11 @@ class Cursor:
             group.append(more)
             self.at += skip + 1
         return group
+
+    def _is_sided(self, ahead: int) -> bool:
+        """Whether "to the right" comes there, without a thing that it is right of."""
+        to, side = self.ahead(ahead), self.ahead(ahead + 1)
+        return to is not None and to.kind == "prep" and side is not None and side.noun in ("left", "right")
 
     def _is(self, ahead: int, *lows: str) -> bool:
         item = self.ahead(ahead)

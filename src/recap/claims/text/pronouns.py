@@ -53,12 +53,15 @@ def as_subject(pronoun: Chunk, topic: Things, named: Things) -> Things:
 
 def as_object(pronoun: Chunk, clause: Clause, topic: Things, named: Things, *, opens: bool) -> Things:
     """A pronoun after a relation phrase; `opens` where the two begin the sentence ("Next to it is …")."""
-    if clause.owned and clause.owners:
+    inside = bool(clause.owners) and clause.owners[0].among("places.interiors")
+    if clause.owned and clause.owners and not (inside and only_one(pronoun, clause.last)):
         if any(fits(pronoun, c) for c in clause.owners):
             return clause.owners
         # "a stack of books … with a cat on top of them"
         parts = [c for c in clause.subjects if pronoun.low == "them" and c.part_of and c.part_of.tag == "NN2"]
         return parts or only_one(pronoun, clause.subjects)
+    if clause.owned and inside:
+        return only_one(pronoun, clause.last)  # "a bathroom with a toilet beside a sink and a mirror above it"
     several = pronoun.low == "them"
     if opens and topic:
         return topic if several and len(topic) > 1 else only_one(pronoun, topic)

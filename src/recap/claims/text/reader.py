@@ -7,7 +7,7 @@ from recap.claims.text.chunks import Chunk
 from recap.claims.text.claiming import FRAMES, NOT_SAID, TextRead
 from recap.claims.text.clause import Clause, living, owners_of_with
 from recap.claims.text.cursor import Things
-from recap.claims.text.idioms import is_place
+from recap.claims.text.idioms import is_abstract, is_place
 from recap.claims.text.relations import RelationReading
 from recap.claims.text.tokens import LONGEST_SENTENCE, Sentence
 from recap.claims.text.words import words
@@ -50,16 +50,20 @@ class _Reading(RelationReading):
                 case "which":
                     self._which(item)
                 case "stop":
-                    self._close()
+                    if not self._is_labelled(item):
+                        self._close()
+                case "comma":
+                    self._bracket(item)
                 case "there":
                     self.clause.there = True
                 case "but":
-                    self.clause.denied = False
+                    self.clause.denied = self.clause.either = False
                 case "not":
                     self.clause.denied = True
                 case "other":
                     self.clause.hedged |= item.low in words()["modes.hedges"]
                     self.clause.unreal |= item.low in words()["modes.unreal"]
+                    self.clause.either |= item.low == "either"
                 case _:
                     pass
         self._close()
@@ -107,12 +111,30 @@ class _Reading(RelationReading):
             self._note(clause.owned)
             return None
         self._skip_apposition(item)
+        excluded = self._excluded()
         denied = "no" in item.marks or (before is not None and before.low in ("neither", "nor"))
         group = self.cursor.group(item, open_ended=True)
         self._note(group)
         if clause.fronted and clause.verb is not None and not clause.subjects and not clause.there:
             return self._settle(group)  # "Hanging over the table is a chandelier."
-        return self._begin(group, denied)
+        self._begin(group, denied)
+        self.clause.excluded = excluded
+        return None
+
+    def _excluded(self) -> Things:
+        """ "The dog, not the cat, is …" """
+        skip = 0
+        while self.cursor.peek(skip) in ("comma", "but", "and"):
+            skip += 1
+        thing = self.cursor.ahead(skip + 1)
+        end = skip + (3 if self.cursor.peek(skip + 2) == "comma" else 2)
+        if self.cursor.peek(skip) != "not" or thing is None or thing.kind != "thing" or self.cursor.peek(end) != "verb":
+            return []
+        nor = self.cursor.ahead(skip)
+        if nor is not None and nor.low in ("nor", "neither"):
+            return []
+        self.cursor.at += end
+        return [thing]
 
     def _is_shown(self) -> bool:
         """Whether somebody sees something next, and no more is said of who does."""
@@ -228,13 +250,33 @@ class _Reading(RelationReading):
     def _which(self, item: Chunk) -> None:
         """A relative clause speaks of the thing before it."""
         before, kept = self.cursor.before(item, "comma"), self.clause
-        if before is None or before.kind != "thing" or "pronoun" in before.marks:
+        if before is None or before.kind != "thing" or "pronoun" in before.marks or before.noun in ("case", "fact"):
             # "It appears that …", "I think that …": a clause of its own.
-            denied = kept.denied and self.cursor.peek() != "thing"
+            head = {t.lemma for c in self.cursor.items[: self.cursor.at] for t in c.tokens} | {
+                t.low for c in self.cursor.items[: self.cursor.at] for t in c.tokens
+            }
+            denied = kept.denied and (self.cursor.peek() != "thing" or bool(head & words()["modes.asserting"]))
+            denied ^= bool(head & words()["modes.denying"])
             self.clause = Clause(hedged=kept.hedged, unreal=kept.unreal, denied=denied)
             return
         self.outer.append(kept)
         self.clause = kept.inner(list(kept.subjects) if before in kept.subjects else [before])
+
+    def _is_labelled(self, colon: Chunk) -> bool:
+        """ "Mug: on the table", "On the table: a mug": the clause goes on behind the colon."""
+        clause, after = self.clause, self.cursor.ahead()
+        if colon.low != ":" or after is None or clause.verb is not None or clause.last:
+            return bool(colon.low == ":" and after and after.kind == "thing" and clause.fronted and not clause.subjects)
+        named = bool(clause.subjects) and not any(is_place(c) or c.noun in FRAMES or is_abstract(c) for c in clause.subjects)
+        return named and (after.kind == "relation" or (after.kind == "verb" and after.lemma in words()["verbs.positions"]))
+
+    def _bracket(self, item: Chunk) -> None:
+        """A thing in brackets says more of the one before: "the mug (the one with the blue handle) is …"."""
+        rest = self.cursor.items[self.cursor.at :]
+        end = next((place for place, c in enumerate(rest) if c.low == ")"), 0)
+        opens = [c.kind for c in rest[:end] if c.kind != "other"][:1]
+        if item.low == "(" and opens == ["thing"] and not any(c.kind == "relation" for c in rest[:end]):
+            self.cursor.at += end + 1
 
     def _close(self) -> None:
         """The end of a clause that cannot go on."""

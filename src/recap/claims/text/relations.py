@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recap.claims.text.chunks import Chunk
 from recap.claims.text.claiming import SentenceRead
-from recap.claims.text.clause import Clause, subjects_of
+from recap.claims.text.clause import Clause, living, subjects_of
 from recap.claims.text.cursor import Things
 from recap.claims.text.idioms import is_clothes, is_idiom, is_place
 from recap.claims.text.pronouns import as_object, fits, only_one, owns
@@ -30,6 +30,11 @@ class RelationReading(SentenceRead):
         while cursor.peek() in ("other", "not") and cursor.peek(1) == "thing":
             denied |= cursor.peek() == "not"
             cursor.at += 1
+        if self._is_unjoined(item):
+            clause.unjoined.append((item, denied))
+            return None
+        if clause.unjoined and cursor.comes("comma", "thing"):
+            cursor.at += 1  # "on, not under, the bed"
         if cursor.peek() != "thing" or item.phrase in ("on top", "in front"):
             return self._without_object(item, denied)
         first = cursor.items[cursor.at]
@@ -42,18 +47,60 @@ class RelationReading(SentenceRead):
         if inverted:
             self.clause = clause = Clause(unreal=clause.unreal)  # "…, and above them hangs a painting"
         self._note(group)
+        unjoined, clause.unjoined = clause.unjoined, []
         if not things or self._is_no_place(item, things, first):
             return None
+        clause.either |= self._another_may_be()
         if not self._may_claim(item, things):
             clause.prepped = things[-1]
             return None
         if clause.subjects or clause.owned or clause.objects:
-            self._claim(subjects_of(clause, cursor, item, things), item, things, denied)
+            subjects = subjects_of(clause, cursor, item, things)
+            for relation, is_denied in unjoined:
+                self._claim(subjects, relation, things, is_denied)
+            self._claim(subjects, item, things, denied)
             clause.denied &= before is None or before.kind != "not"
+            self._contrast(item, subjects, things, denied)
         else:
+            clause.fronted += [(relation, things, is_denied) for relation, is_denied in unjoined]
             clause.fronted.append((item, things, denied))
         clause.last, clause.last_relation = things, item.name
         return None
+
+    def _is_unjoined(self, item: Chunk) -> bool:
+        """Whether another relation comes before the object of this one: "left of and behind the sofa"."""
+        if item.phrase in words().adverbs and self.clause.owned:
+            return False
+        skip = 0
+        while self.cursor.peek(skip) in ("comma", "and", "but", "not") or self._adverb(skip):
+            skip += 1
+        relation = self.cursor.ahead(skip)
+        return 0 < skip < 4 and self.cursor.peek(skip - 1) != "comma" and relation is not None and relation.kind == "relation"
+
+    def _adverb(self, ahead: int) -> bool:
+        item = self.cursor.ahead(ahead)
+        return item is not None and item.kind == "other" and item.tokens[0].tag == "AV0"
+
+    def _another_may_be(self) -> bool:
+        """Whether "or" and another place follow: "on the tray or on the table"."""
+        skip = 1 if self.cursor.peek() == "comma" else 0
+        either = self.cursor.ahead(skip)
+        return either is not None and either.low == "or" and self.cursor.peek(skip + 1) == "relation"
+
+    def _contrast(self, item: Chunk, subjects: Things, things: Things, denied: bool) -> None:
+        """ "on the bed, not the sofa", "on the shelf rather than the table": the same, denied of another thing."""
+        skip = 1 if self.cursor.peek() == "comma" else 0
+        another, after = self.cursor.ahead(skip + 1), self.cursor.peek(skip + 2)
+        if self.cursor.peek(skip) != "not" or another is None or another.kind != "thing" or denied:
+            return
+        if "pronoun" in another.marks or after in ("verb", "relation", "with", "which"):
+            return
+        self.cursor.at += skip + 2
+        self._note([another])
+        if living(subjects) == living([another]) != living(things):
+            self._claim([another], item, things, True)  # "the dog is on the bed, not the cat"
+        else:
+            self._claim(subjects, item, [another], True)
 
     def _is_no_place(self, item: Chunk, things: Things, said: Chunk) -> bool:
         """An idiom, or a relation among three things."""

@@ -9,11 +9,24 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-_WORD = re.compile(r"\d+(?:-[^\W\d_]+)+|\d+(?:[.,]\d+)*|[^\W_]+(?:[-.&/][^\W_]+)*|n't|'\w*|[^\w\s]")
+_TITLES = "Mr|Mrs|Ms|Dr|St|Prof|Mt|Ft|Jr|Sr|Sgt|Lt|Capt|Rev|Gen"
+_WORD = re.compile(
+    rf"(?:{_TITLES})\.(?!\w)|(?<![\w.])(?:[^\W\d_]\.){{2,}}(?!\w)|\d+(?:-[^\W\d_]+)+|\d+(?:[.,]\d+)*"
+    r"|[^\W_]+(?:[-.&/][^\W_]+)*|n't|'\w*|[^\w\s]"
+)
+_QUOTED = re.compile(
+    r"\b(?:((?:that )?(?:reads|says)|reading|saying|spelling|stating|label(?:l?ed)|titled|entitled|called|named)"
+    r"|says?|said|spells?|states|written|printed|words?|wording|lettering|letters|text|inscription|slogan|message|sign)[:,]?\s+"
+    r"(\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|‘[^’\n]{1,200}’)",
+    re.IGNORECASE,
+)
+"""what can be read in the picture, or is somebody's own words: 'a sign that says "Keep off the grass"' """
 _SAME_LENGTH = str.maketrans({"’": "'", "‘": " ", "“": " ", "”": " ", '"': " ", "*": " ", "`": " ", "_": " ", "#": " "})
 """what only dresses a text becomes a space, so that every place stays where it was"""
 _END = re.compile(r"(?<=[.!?…])[\s\"')\]]+(?=\S)|\n+")
-_ABBREVIATED = re.compile(r"\b(?:mr|mrs|ms|dr|st|vs|etc|e\.g|i\.e|no|approx)\.$", re.IGNORECASE)
+_ABBREVIATED = re.compile(rf"\b(?:{_TITLES}|vs|e\.g|i\.e|approx)\.$", re.IGNORECASE)
+_MAY_END = re.compile(r"\b(?:etc|no|[a-z](?:\.[a-z])+)\.$", re.IGNORECASE)
+"""abbreviations that a sentence may end with; it goes on with a small letter or a number"""
 _LISTED = re.compile(r"^\s*(?:[-–•·+>]|\(?\d{1,2}[.)])\s+")
 LONGEST_WORD = 24
 LONGEST_SENTENCE = 150
@@ -46,8 +59,13 @@ class Sentence:
 
 
 def plain(text: str) -> str:
-    """The text without what only dresses it, character by character."""
-    return text.translate(_SAME_LENGTH)
+    """The text without what only dresses it, and what it quotes from the picture, character by character."""
+    return _QUOTED.sub(_blanked, text).translate(_SAME_LENGTH)
+
+
+def _blanked(quoted: re.Match[str]) -> str:
+    kept = "" if quoted[1] else quoted[0][: -len(quoted[2])]
+    return kept.ljust(len(quoted[0]))
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -62,7 +80,7 @@ def sentences(text: str) -> Iterator[Sentence]:
             first = words[0][0]
             lowered = [first.lower() if first != "I" and not first.isupper() else first, *(w for w, _, _ in words[1:])]
             # The tagger takes the square of a word's length: what is no word is shown to it as one.
-            shown = [word if len(word) <= LONGEST_WORD else "thing" for word in lowered]
+            shown = [word.rstrip(".") or word if len(word) <= LONGEST_WORD else "thing" for word in lowered]
             known = _tagger().tag_sent(shown, taglevel=1) if len(shown) <= LONGEST_SENTENCE else _untagged(shown)
             tagged = zip(words, known, strict=True)
             tokens = tuple(Token(w, str(lemma).lower(), tag, a, b) for (w, a, b), (_, lemma, tag) in tagged)
@@ -76,12 +94,22 @@ def _untagged(words: list[str]) -> list[tuple[str, str, str]]:
 def _spans(body: str) -> Iterator[tuple[int, int]]:
     start = 0
     for gap in _END.finditer(body):
-        if gap[0].startswith("\n") or not (
-            _ABBREVIATED.search(body[start : gap.start()]) or _LISTED.fullmatch(body[start : gap.end()])
-        ):
+        if gap[0].startswith("\n") or not (_is_abbreviated(body, gap) or _is_number(body, start, gap.end())):
             yield start, gap.start()
             start = gap.end()
     yield start, len(body)
+
+
+def _is_abbreviated(body: str, gap: re.Match[str]) -> bool:
+    """Whether the stop before a gap belongs to an abbreviation. Only its last word counts, however long the text."""
+    word = body[max(0, gap.start() - LONGEST_WORD) : gap.start()]
+    goes_on = body[gap.end()].islower() or body[gap.end()].isdigit()
+    return _ABBREVIATED.search(word) is not None or (goes_on and _MAY_END.search(word) is not None)
+
+
+def _is_number(body: str, start: int, end: int) -> bool:
+    """Whether this is all a list's number: "1. " """
+    return end - start <= LONGEST_WORD and _LISTED.fullmatch(body[start:end]) is not None
 
 
 def _words(body: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:
