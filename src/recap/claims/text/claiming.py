@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from recap.claims.lexicon import Lexicon
 from recap.claims.text.chunks import Chunk
-from recap.claims.text.clause import Clause
+from recap.claims.text.clause import Clause, Fronted
 from recap.claims.text.cursor import Cursor, Things
 from recap.claims.text.idioms import compound, is_place, is_scene
 from recap.claims.text.model import TextClaim, Unsure
@@ -37,6 +37,8 @@ class TextRead:
         """the subject of the clause before"""
         self.earlier: Things = []
         """what the sentence before names"""
+        self.heading: list[Fronted] = []
+        """where the things are that a list names: "On the table:" """
 
     def doubt(self, start: int, end: int, why: str) -> None:
         """Say that something was not understood."""

@@ -9,6 +9,8 @@ from recap.claims.text.cursor import Cursor, Things
 from recap.claims.text.words import words
 
 SURFACES = ("on", "inside")
+Fronted = tuple[Chunk, Things, bool]
+"""a relation, its objects, and whether it is denied"""
 
 
 @dataclass
@@ -31,8 +33,8 @@ class Clause:
     last_relation: str = ""
     prepped: Chunk | None = None
     """the object of a preposition that is no relation"""
-    fronted: list[tuple[Chunk, Things, bool]] = field(default_factory=list[tuple[Chunk, Things, bool]])
-    """relations that stand before their subject, with their objects, and whether they are denied"""
+    fronted: list[Fronted] = field(default_factory=list[Fronted])
+    """relations that stand before their subject"""
     excluded: Things = field(default_factory=list[Chunk])
     """of which the opposite is said: "the dog, not the cat, is …" """
     unjoined: list[tuple[Chunk, bool]] = field(default_factory=list[tuple[Chunk, bool]])
@@ -68,7 +70,9 @@ def owners_of_with(clause: Clause, cursor: Cursor, preposition: Chunk) -> Things
     named = before is not None and before.kind == "thing" and "pronoun" not in before.marks
     if before is None or not named or before in clause.subjects:
         return clause.subjects
-    if before in clause.owned or before in clause.objects or not clause.subjects or clause.verb is None:
+    if before in clause.owned or before in clause.objects or not clause.subjects:
+        return [before]
+    if clause.verb is None and not before.among("places.interiors"):
         return [before]
     # "beside a plate with a burger on it" speaks of the plate, "beside a couch with a bone in front of it" does not.
     after = cursor.after_list()

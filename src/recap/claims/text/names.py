@@ -18,6 +18,10 @@ QUANTITIES = frozenset(
 """kept in the name: "several boats" """
 POINTING = frozenset(("the", "this", "that", "these", "those"))
 PARTS = frozenset(("one", "neither", "both", "all", "some", "each", "none", "most", "several", "many", "two", "three"))
+MADE = frozenset(
+    ("covered", "filled", "lined", "topped", "shaped", "sized", "colored", "coloured", "powered", "drawn", "themed", "stained", "framed")
+)
+"""participles that make one word of a noun and themselves"""
 PLURAL = frozenset(("two", "three", "four", "five", "six", "several", "many", "few", "both", "2", "3", "4", "5"))
 
 
@@ -133,7 +137,8 @@ class Names:
             return head is not None
         if head is not None:
             numbered = tag == "CRD" and tokens[head].tag == "NP0"
-            return numbered or (tag in ADJECTIVES and previous == "POS" and following in NOUNS)
+            made = tokens[at].low in MADE and previous == "NN1" and following in NOUNS  # "a snow covered slope"
+            return made or numbered or (tag in ADJECTIVES and previous == "POS" and following in NOUNS)
         if tag in ADJECTIVES:
             return True
         if tag in PARTICIPLES and following in NOUNS | ADJECTIVES | PARTICIPLES:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from recap.claims.text.chunker import chunks
 from recap.claims.text.chunks import Chunk
 from recap.claims.text.claiming import FRAMES, NOT_SAID, TextRead
-from recap.claims.text.clause import Clause, living, owners_of_with
-from recap.claims.text.cursor import Things
-from recap.claims.text.idioms import is_abstract, is_place
+from recap.claims.text.clause import Clause, Fronted, living, owners_of_with
+from recap.claims.text.cursor import Things, without_asides
+from recap.claims.text.idioms import is_place
 from recap.claims.text.relations import RelationReading
 from recap.claims.text.tokens import LONGEST_SENTENCE, Sentence
 from recap.claims.text.words import words
@@ -26,14 +28,23 @@ class Reader(TextRead):
         if len(sentence.tokens) > LONGEST_SENTENCE:
             self.doubt(sentence.start, sentence.end, f"it is a sentence of {len(sentence.tokens)} words")
             return
-        reading = _Reading(self, chunks(sentence, self.text, self.lexicon), sentence)
-        reading.run()
+        items, asides = without_asides(chunks(sentence, self.text, self.lexicon))
+        heading = self.heading if sentence.listed else []
+        reading = _Reading(self, items, sentence)
+        reading.run(heading)
         if reading.named:
             self.earlier, self.topic = reading.named, reading.main_subjects or self.topic
+        for aside in asides:
+            _Reading(self, aside, sentence).run()
 
 
 class _Reading(RelationReading):
-    def run(self) -> None:
+    def run(self, heading: Sequence[Fronted] = ()) -> None:
+        """Read all of it. `heading` says where the things of a list are, if this is an item of one."""
+        kinds = {c.kind for c in self.cursor.items}
+        self.reader.heading = list(heading)
+        if heading and self.cursor.peek() == "thing" and not kinds & {"relation", "verb"}:
+            self.clause.fronted = list(heading)
         if self._commands():
             if "relation" in self.cursor.shape():
                 self.reader.doubt(self.sentence.start, self.sentence.end, "it tells somebody to do something")
@@ -50,10 +61,8 @@ class _Reading(RelationReading):
                 case "which":
                     self._which(item)
                 case "stop":
-                    if not self._is_labelled(item):
+                    if not self._is_labelled(item) and not (item.low == ":" and self.cursor.ahead() is None):
                         self._close()
-                case "comma":
-                    self._bracket(item)
                 case "there":
                     self.clause.there = True
                 case "but":
@@ -66,6 +75,8 @@ class _Reading(RelationReading):
                     self.clause.either |= item.low == "either"
                 case _:
                     pass
+        if self.cursor.items and self.cursor.items[-1].low == ":" and not self.reader.heading:
+            self.reader.heading, self.clause.fronted = self.clause.fronted, []
         self._close()
 
     def _commands(self) -> bool:
@@ -250,33 +261,38 @@ class _Reading(RelationReading):
     def _which(self, item: Chunk) -> None:
         """A relative clause speaks of the thing before it."""
         before, kept = self.cursor.before(item, "comma"), self.clause
+        if before is not None and before.low == "of":
+            self.outer.append(kept)  # "two men, one of whom is …"
+            self.clause = kept.inner([Chunk("thing", item.tokens, item.low, head=item.tokens[0])])
+            return
         if before is None or before.kind != "thing" or "pronoun" in before.marks or before.noun in ("case", "fact"):
             # "It appears that …", "I think that …": a clause of its own.
-            head = {t.lemma for c in self.cursor.items[: self.cursor.at] for t in c.tokens} | {
-                t.low for c in self.cursor.items[: self.cursor.at] for t in c.tokens
-            }
-            denied = kept.denied and (self.cursor.peek() != "thing" or bool(head & words()["modes.asserting"]))
-            denied ^= bool(head & words()["modes.denying"])
-            self.clause = Clause(hedged=kept.hedged, unreal=kept.unreal, denied=denied)
+            self.clause = self._complement(kept)
+            return
+        if before.noun in words()["modes.claims"]:
+            self.clause = Clause(unreal=True)
             return
         self.outer.append(kept)
         self.clause = kept.inner(list(kept.subjects) if before in kept.subjects else [before])
+
+    def _complement(self, kept: Clause) -> Clause:
+        """What follows "it is true that", "I don't think that", "it is not clear that"."""
+        said = [t for c in self.cursor.items[: self.cursor.at] for t in c.tokens]
+        told = {t.lemma for t in said} | {t.low for t in said}
+        denied = kept.denied and (self.cursor.peek() != "thing" or bool(told & words()["modes.asserting"]))
+        doubted = bool(told & {"doubt", "doubtful", "question", "deny"})  # "no doubt that" says it is so
+        unreal = kept.unreal or (kept.denied != doubted and not denied)
+        denied ^= bool(told & words()["modes.denying"])
+        return Clause(hedged=kept.hedged, unreal=unreal, denied=denied)
 
     def _is_labelled(self, colon: Chunk) -> bool:
         """ "Mug: on the table", "On the table: a mug": the clause goes on behind the colon."""
         clause, after = self.clause, self.cursor.ahead()
         if colon.low != ":" or after is None or clause.verb is not None or clause.last:
             return bool(colon.low == ":" and after and after.kind == "thing" and clause.fronted and not clause.subjects)
-        named = bool(clause.subjects) and not any(is_place(c) or c.noun in FRAMES or is_abstract(c) for c in clause.subjects)
+        no_thing = FRAMES | words()["modes.labels"]
+        named = bool(clause.subjects) and not any(is_place(c) or c.noun in no_thing for c in clause.subjects)
         return named and (after.kind == "relation" or (after.kind == "verb" and after.lemma in words()["verbs.positions"]))
-
-    def _bracket(self, item: Chunk) -> None:
-        """A thing in brackets says more of the one before: "the mug (the one with the blue handle) is …"."""
-        rest = self.cursor.items[self.cursor.at :]
-        end = next((place for place, c in enumerate(rest) if c.low == ")"), 0)
-        opens = [c.kind for c in rest[:end] if c.kind != "other"][:1]
-        if item.low == "(" and opens == ["thing"] and not any(c.kind == "relation" for c in rest[:end]):
-            self.cursor.at += end + 1
 
     def _close(self) -> None:
         """The end of a clause that cannot go on."""

@@ -16,7 +16,7 @@ _WORD = re.compile(
 )
 _QUOTED = re.compile(
     r"\b(?:((?:that )?(?:reads|says)|reading|saying|spelling|stating|label(?:l?ed)|titled|entitled|called|named)"
-    r"|says?|said|spells?|states|written|printed|words?|wording|lettering|letters|text|inscription|slogan|message|sign)[:,]?\s+"
+    r"|says?|said|spells?|states|written|printed|words?|wording|lettering|letters|text|inscription|slogan|message|sign|statement|claim)[:,]?\s+"
     r"(\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|‘[^’\n]{1,200}’)",
     re.IGNORECASE,
 )
@@ -56,6 +56,8 @@ class Sentence:
     start: int
     end: int
     asks: bool
+    listed: bool = False
+    """whether it is an item of a list"""
 
 
 def plain(text: str) -> str:
@@ -84,7 +86,8 @@ def sentences(text: str) -> Iterator[Sentence]:
             known = _tagger().tag_sent(shown, taglevel=1) if len(shown) <= LONGEST_SENTENCE else _untagged(shown)
             tagged = zip(words, known, strict=True)
             tokens = tuple(Token(w, str(lemma).lower(), tag, a, b) for (w, a, b), (_, lemma, tag) in tagged)
-            yield Sentence(tokens, start, end, body[start:end].rstrip(" )'").endswith("?"))
+            asks = body[start:end].rstrip(" )'").endswith("?")
+            yield Sentence(tokens, start, end, asks, listed is not None)
 
 
 def _untagged(words: list[str]) -> list[tuple[str, str, str]]:
