@@ -31,9 +31,11 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 _PHRASES: dict[tuple[str, ...], Kind] = {
     ("rather", "than"): "not", ("instead", "of"): "not", ("as", "opposed", "to"): "not",
-    ("not", "only"): "other", ("not", "just"): "other", ("not", "merely"): "other", ("not", "simply"): "other",
+    ("no", "longer"): "not", ("not", "only"): "other", ("not", "just"): "other", ("not", "merely"): "other", ("not", "simply"): "other",
 }  # fmt: skip
 """small words that mean something else together"""
+_INTENDED = frozenset(("about", "going", "ready", "trying", "preparing", "waiting", "supposed", "meant", "likely"))
+"""before "to" and a verb, these say that something is not so yet: "is about to sit on the bench" """
 
 
 def chunks(sentence: Sentence, text: str, lexicon: Lexicon) -> list[Chunk]:
@@ -90,7 +92,8 @@ class _Chunker:
         for phrase, kind in _PHRASES.items():
             if tuple(t.low for t in self.tokens[self.at : self.at + len(phrase)]) == phrase:
                 return kind, len(phrase)
-        return None
+        intended = self.tokens[self.at].low in _INTENDED and self._tag(1) == "TO0" and self._tag(2)[:1] == "V"
+        return ("other", 2) if intended else None
 
     def _tag(self, ahead: int) -> str:
         place = self.at + ahead

@@ -26,6 +26,8 @@ class Clause:
     owners: Things = field(default_factory=list[Chunk])
     owned: Things = field(default_factory=list[Chunk])
     """what the owners have, or are with"""
+    without: bool = False
+    """whether that is denied: "a bench without a cushion on it" """
     told: bool = False
     """whether something was already said of what is owned"""
     last: Things = field(default_factory=list[Chunk])
@@ -109,6 +111,10 @@ def _about_owned(clause: Clause, cursor: Cursor, things: Things) -> bool:
         return True
     if owner is None or owner not in clause.subjects:
         return True
+    if clause.told and any(c in clause.owners for c in clause.last):
+        return False  # "a pan with eggs in it on the stove"
+    if not clause.told and any("own" in c.marks and c.among("things.body") for c in clause.owned):
+        return True  # "a cat with its head in a cup"
     if clause.told and living(clause.owners):
         return False
     preposition = cursor.before(clause.owned[0], "and", "comma", "thing")

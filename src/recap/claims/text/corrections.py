@@ -35,6 +35,8 @@ def _better(tokens: Sequence[Token], i: int, relations: frozenset[int]) -> str |
     following = after.tag if after else ""
     if low == "cannot":
         return "VM0"
+    if low == "several":
+        return "DT0"
     if token.tag[:1] != "P" and not any(letter.isalnum() for letter in low) and low != "&":
         return "PUN"  # an emoji is no noun
     if before is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from recap.claims.text.chunks import ADJECTIVES, NOUNS, PARTICIPLES, Chunk
@@ -22,6 +22,7 @@ MADE = frozenset(
     ("covered", "filled", "lined", "topped", "shaped", "sized", "colored", "coloured", "powered", "drawn", "themed", "stained", "framed")
 )
 """participles that make one word of a noun and themselves"""
+SIGNS = frozenset(("sign", "trace", "evidence", "hint", "indication"))
 PLURAL = frozenset(("two", "three", "four", "five", "six", "several", "many", "few", "both", "2", "3", "4", "5"))
 
 
@@ -58,7 +59,10 @@ class Names:
         tokens, end = self.tokens, name.end
         part_of: Token | None = None
         while end + 1 < len(tokens) and tokens[end].tag == "PRF" and (more := self._simple(end + 1)) is not None:
-            if tokens[name.head].low in words()["places.pictures"] and not self._is_placed(start):
+            head = tokens[name.head].low
+            if head in SIGNS and "no" in name.marks:
+                start, name = end + 1, replace(more, marks=more.marks | {"no"})  # "no sign of a cat on …"
+            elif head in words()["places.pictures"] and not self._is_placed(start):
                 start, name = end + 1, more  # "a photo of a cat": the cat is the thing
             else:
                 part_of = tokens[more.head]
@@ -88,7 +92,8 @@ class Names:
         marks = name.marks | ({"no"} if quantity in ("neither", "none") else set[str]())
         plural = quantity not in ("one", "each")
         tokens = tuple(self.tokens[start : name.end])
-        return Chunk("thing", tokens, joined(said), head=self.tokens[name.head], plural=plural, marks=marks), name.end
+        named = joined(said) if start else joined(said)[0].lower() + joined(said)[1:]
+        return Chunk("thing", tokens, named, head=self.tokens[name.head], plural=plural, marks=marks), name.end
 
     def _tag(self, place: int) -> str:
         return self.tokens[place].tag if 0 <= place < len(self.tokens) else ""

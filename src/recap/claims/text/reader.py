@@ -71,7 +71,7 @@ class _Reading(RelationReading):
                     self.clause.denied = True
                 case "other":
                     self.clause.hedged |= item.low in words()["modes.hedges"]
-                    self.clause.unreal |= item.low in words()["modes.unreal"]
+                    self.clause.unreal |= item.low in words()["modes.unreal"] or item.low.endswith(" to")
                     self.clause.either |= item.low == "either"
                 case _:
                     pass
@@ -118,7 +118,9 @@ class _Reading(RelationReading):
             return None
         if kind in ("and", "comma") and clause.owned and self.cursor.peek() == "relation":
             # "a desk with a lamp on top and a chair in front of it"
-            clause.owned = self.cursor.group(item, open_ended=True)
+            if clause.owners and clause.owners[0].among("places.interiors"):
+                clause.last = clause.last or clause.owned  # "a room with a couch and a table in front of it"
+            clause.owned, clause.told = self.cursor.group(item, open_ended=True), False
             self._note(clause.owned)
             return None
         self._skip_apposition(item)
@@ -155,10 +157,22 @@ class _Reading(RelationReading):
     def _skip_apposition(self, item: Chunk) -> None:
         """ "The dog, a golden retriever, is …" and "Two people, a man and a woman, are …" name the same twice."""
         again = self.cursor.ahead(1)
-        if self.cursor.comes("comma", "thing", "comma", "verb") and again is not None:
+        if self.cursor.peek() == "comma" and (skipped := self._interjection()):
+            self.cursor.at += skipped
+        elif self.cursor.comes("comma", "thing", "comma", "verb") and again is not None:
             self.cursor.at += 3 if again.tokens[0].low in ARTICLES else 0
         elif item.plural and self.cursor.comes("comma", "thing", "and", "thing", "comma", "verb"):
             self.cursor.at += 5
+
+    def _interjection(self) -> int:
+        """How many chunks ", as far as I can tell," has before the verb of the sentence; 0 if there is none."""
+        rest = self.cursor.items[self.cursor.at + 1 : self.cursor.at + 9]
+        end = next((place for place, c in enumerate(rest) if c.kind == "comma"), 0)
+        inside, verb = rest[:end], self.cursor.ahead(end + 2)
+        spoken = any(c.low in OBSERVERS for c in inside) or (inside and inside[0].low in ("as", "it"))
+        if not spoken or verb is None or verb.kind != "verb" or any(c.kind == "relation" for c in inside):
+            return 0
+        return end + 2
 
     def _with(self, item: Chunk, preposition: Chunk) -> None:
         clause = self.clause
@@ -170,7 +184,7 @@ class _Reading(RelationReading):
         self._note(group)
         if owners is not None:
             clause.owners, clause.owned, clause.told = owners, group, False
-            clause.denied |= preposition.low == "without"
+            clause.without = preposition.low == "without"
         return None
 
     def _after_verb(self, item: Chunk, verb: Chunk) -> None:
@@ -180,7 +194,8 @@ class _Reading(RelationReading):
             # "I believe the towel is …": a clause of its own.
             self.clause = Clause(hedged=clause.hedged, unreal=clause.unreal, denied=clause.denied)
             return self._begin(self.cursor.group(item, open_ended=True), "no" in item.marks)
-        nobody = not clause.subjects or any(is_place(c) for c in clause.subjects)
+        presented = any(c.noun in words()["modes.presented"] for c in clause.subjects)
+        nobody = not clause.subjects or any(is_place(c) for c in clause.subjects) or presented
         shows = verb.lemma in words()["verbs.showing"] and (nobody or verb.lemma in ("watch", "photograph"))
         has = verb.lemma in words()["verbs.having"]
         inverted = bool(clause.fronted) and not clause.subjects

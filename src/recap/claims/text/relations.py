@@ -56,6 +56,7 @@ class RelationReading(SentenceRead):
             return None
         if clause.subjects or clause.owned or clause.objects:
             subjects = subjects_of(clause, cursor, item, things)
+            denied |= clause.without and all(c in clause.owned for c in subjects)
             for relation, is_denied in unjoined:
                 self._claim(subjects, relation, things, is_denied)
             self._claim(subjects, item, things, denied)
@@ -172,13 +173,15 @@ class RelationReading(SentenceRead):
     def _without_object(self, item: Chunk, denied: bool) -> None:
         """ "with a lamp on top", "has milk inside": the second thing is the one that has the first."""
         clause, relation = self.clause, words().adverbs.get(item.low)
-        if relation and clause.owned and clause.owners and not is_place(clause.owners[0]):
+        if relation and clause.owned and clause.owners and not clause.told and not is_place(clause.owners[0]):
             made = Chunk("relation", item.tokens, relation, item.low)
-            self._claim(clause.owned, made, clause.owners, denied)
+            self._claim(clause.owned, made, clause.owners, denied or clause.without)
 
     def _behind_which(self, item: Chunk) -> None:
         """ "a fence behind which a bear sits" """
-        things = self.clause.last or self.clause.subjects[-1:]
+        before = self.cursor.before(item, "comma")
+        named = before is not None and before.kind == "thing" and "pronoun" not in before.marks
+        things = [before] if before is not None and named else self.clause.last or self.clause.subjects[-1:]
         self.cursor.take()
         while self.cursor.peek() in ("there", "verb"):
             self.cursor.take()
