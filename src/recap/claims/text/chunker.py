@@ -34,8 +34,8 @@ _PHRASES: dict[tuple[str, ...], Kind] = {
     ("no", "longer"): "not", ("not", "only"): "other", ("not", "just"): "other", ("not", "merely"): "other", ("not", "simply"): "other",
 }  # fmt: skip
 """small words that mean something else together"""
-_INTENDED = frozenset(("about", "going", "ready", "trying", "preparing", "waiting", "supposed", "meant", "likely"))
-"""before "to" and a verb, these say that something is not so yet: "is about to sit on the bench" """
+_INTENDED = frozenset(("about", "going", "ready", "trying", "preparing", "waiting", "supposed", "meant"))
+"""before "to sit" and the like, these say that something is not there yet: "is about to sit on the bench" """
 
 
 def chunks(sentence: Sentence, text: str, lexicon: Lexicon) -> list[Chunk]:
@@ -92,8 +92,9 @@ class _Chunker:
         for phrase, kind in _PHRASES.items():
             if tuple(t.low for t in self.tokens[self.at : self.at + len(phrase)]) == phrase:
                 return kind, len(phrase)
-        intended = self.tokens[self.at].low in _INTENDED and self._tag(1) == "TO0" and self._tag(2)[:1] == "V"
-        return ("other", 2) if intended else None
+        goal = self.tokens[self.at + 2] if self._tag(1) == "TO0" and self._tag(2)[:1] == "V" else None
+        intended = self.tokens[self.at].low in _INTENDED and goal is not None
+        return ("other", 2) if intended and goal and goal.low in words()["verbs.positions"] | {"stop", "land"} else None
 
     def _tag(self, ahead: int) -> str:
         place = self.at + ahead

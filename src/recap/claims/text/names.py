@@ -22,6 +22,9 @@ MADE = frozenset(
     ("covered", "filled", "lined", "topped", "shaped", "sized", "colored", "coloured", "powered", "drawn", "themed", "stained", "framed")
 )
 """participles that make one word of a noun and themselves"""
+COLOURS = frozenset(
+    "black white red green blue yellow brown gray grey pink purple orange silver gold golden beige tan colored coloured".split()
+)
 SIGNS = frozenset(("sign", "trace", "evidence", "hint", "indication"))
 PLURAL = frozenset(("two", "three", "four", "five", "six", "several", "many", "few", "both", "2", "3", "4", "5"))
 
@@ -143,6 +146,7 @@ class Names:
         if head is not None:
             numbered = tag == "CRD" and tokens[head].tag == "NP0"
             made = tokens[at].low in MADE and previous == "NN1" and following in NOUNS  # "a snow covered slope"
+            made |= determined and tokens[at].low in COLOURS and following in NOUNS  # "a neon green sign"
             return made or numbered or (tag in ADJECTIVES and previous == "POS" and following in NOUNS)
         if tag in ADJECTIVES:
             return True

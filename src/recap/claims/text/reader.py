@@ -200,7 +200,8 @@ class _Reading(RelationReading):
         has = verb.lemma in words()["verbs.having"]
         inverted = bool(clause.fronted) and not clause.subjects
         if not (inverted or clause.there or shows or has or (nobody and "be" in verb.marks)):
-            clause.objects = self.cursor.group(item, open_ended=False)
+            # What follows "wearing bells and a hat" is where the one is who wears them.
+            clause.objects = self.cursor.group(item, open_ended=verb.lemma == "wear")
             return self._note(clause.objects)
         group = self.cursor.group(item, open_ended=True, after_verb=True)
         self._note(group)

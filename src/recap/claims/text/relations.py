@@ -111,7 +111,8 @@ class RelationReading(SentenceRead):
             self.reader.doubt(item.start, end, '"between" relates three things')
             return True
         verb = before if before is not None and before.kind == "verb" else None
-        if not is_idiom(item, things[0], clause.owned or clause.subjects, said, verb):
+        whom = (clause.owned or clause.subjects) + ([before] if before is not None and before.kind == "thing" else [])
+        if not is_idiom(item, things[0], whom, said, verb):
             return False
         while is_clothes(said) and self.cursor.comes("and", "thing") and is_clothes(self.cursor.ahead(1)):
             self.cursor.at += 2  # "in sunglasses and a straw hat"
