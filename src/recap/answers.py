@@ -11,7 +11,7 @@ from recap.claims import Claim
 from recap.claims.answers import said, spoken, yes_or_no
 from recap.claims.text import Unsure
 from recap.errors import RecapError
-from recap.texts import ClaimVerdict, TextReading, TextVerdict
+from recap.texts import LONGEST_TEXT, ClaimVerdict, TextReading, TextVerdict
 
 MOST_CLAIMS = 64
 """of one answer that are audited"""
@@ -92,10 +92,16 @@ class AnswerReading:
         if shown is None:
             raise NotAuditableError("the answer is a thought without an end")
         answer = yes_or_no(spoken(shown.strip()) if shown.strip() else "") if claim is not None else None
+        # A long thought before the answer is not part of it; a long answer is audited as far as texts are.
+        end = len(shown) - len(shown.lstrip()) + LONGEST_TEXT
         try:
-            reading = auditor.read_text(shown, claims=claims)
+            reading = auditor.read_text(shown[:end], claims=claims)
         except RecapError as error:
             raise NotAuditableError(str(error)) from None
+        if shown[end:].strip():
+            cut = Unsure(end, len(shown), f"the answer has more than {LONGEST_TEXT:,} characters, and the first are read")
+            extraction = reading.extraction
+            reading = replace(reading, extraction=replace(extraction, unsure=(*extraction.unsure, cut)))
         reading = _without_echo(reading, claim if answer is not None else None)
         if answer is None and not reading.checks:
             raise NotAuditableError(NO_ANSWER if claim is not None else _nothing(reading, question.why))

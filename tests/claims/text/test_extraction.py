@@ -146,9 +146,9 @@ def test_a_sentence_without_end_is_not_read():
     assert "words" in found.unsure[0].why
 
 
-def test_a_text_of_pages_is_refused_in_one_line():
-    with pytest.raises(RecapError, match="at most 20,000"):
-        extract("The cat is on the mat. " * 1000)
+def test_a_text_of_a_megabyte_is_refused_in_one_line():
+    with pytest.raises(RecapError, match="at most 1,000,000"):
+        extract("The cat is on the mat. " * 50_000)
 
 
 WORDS = [

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 
-_DOCUMENT = re.compile(r"\s*(?:```(?:json)?)?\s*([\[{].*[\]}])\s*(?:```)?\s*", re.DOTALL | re.IGNORECASE)
+_FENCED = re.compile(r"```(?:json)?(.*)```", re.DOTALL | re.IGNORECASE)
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?', re.DOTALL)
 _LETTER = re.compile(r"\\u[dD][89abAB]\w\w\\u\w{4}|\\u\w{4}|\\.|.", re.DOTALL)
 
@@ -26,13 +26,15 @@ class JsonText:
         >>> JsonText.of('{"cat": "isn\\\\u2019t on\\\\nthe sofa"}').text
         '\\ncat: isn’t on\\nthe sofa\\n'
         """
-        found = _DOCUMENT.fullmatch(text)
-        if found is None:
+        fenced = _FENCED.fullmatch(text.strip())
+        bare = (fenced[1] if fenced else text).strip()
+        if bare[:1] not in ("{", "["):
             return None
         try:
-            json.loads(found[1])
+            json.loads(bare)
         except (ValueError, RecursionError):
             return None
+        start = text.index(bare)
         letters: list[str] = []
         places: list[tuple[int, int]] = []
 
@@ -40,7 +42,7 @@ class JsonText:
             letters.append(letter)
             places.append((start, end))
 
-        for string in _STRING.finditer(text, *found.span(1)):
+        for string in _STRING.finditer(text, start, start + len(bare)):
             key = string[2] is not None
             if key:
                 add("\n", string.start(), string.start() + 1)

@@ -22,8 +22,19 @@ _QUOTED = re.compile(
 )
 """what can be read in the picture, or is somebody's own words: 'a sign that says "Keep off the grass"' """
 _SAME_LENGTH = str.maketrans({"’": "'", "‘": " ", "“": " ", "”": " ", '"': " ", "*": " ", "`": " ", "_": " ", "#": " "})
-"""what only dresses a text becomes a space, so that every place stays where it was"""
-_END = re.compile(r"(?<=[.!?…])[\s\"')\]]+(?=\S)|\n+")
+_SAME_LENGTH |= {code: " " for code in (*range(9), *range(11, 32), 127, 0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF)}
+_SAME_LENGTH |= {code: " " for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
+_SAME_LENGTH |= {code: " " for code in (*range(0x1F000, 0x1FB00), *range(0x2190, 0x2200), *range(0x2600, 0x27C0))}
+_SAME_LENGTH |= {code: " " for code in (*range(0x2B00, 0x2C00), *range(0xFE00, 0xFE10), 0x20E3)}
+_SAME_LENGTH |= {code: "\n" for code in (0x0B, 0x0C, 0x85, 0x2028, 0x2029)}
+"""what only dresses a text (emoji too), or is not seen, becomes a space, so that every place stays where it was"""
+_END = re.compile(r"(?<=[.!?…])[\s\"')\]]+(?=\S)|(?<![ \t])[ \t]*\n\s*")
+_BEFORE_BREAK = re.compile(
+    r"(?:,|\b(?:an?|the|of|is|are|was|were|to|in|on|at|and|with|that|which|by|from|under|behind|above|below|next|near|left|right|its|his|her|their))$",
+    re.IGNORECASE,
+)
+_AFTER_BREAK = re.compile(r"(?:of|and|is|are|which|that|with)\b")
+"""words at the end or the head of a line that show that a sentence only breaks there"""
 _ABBREVIATED = re.compile(rf"\b(?:{_TITLES}|vs|e\.g|i\.e|approx)\.$", re.IGNORECASE)
 _MAY_END = re.compile(r"\b(?:etc|no|[a-z](?:\.[a-z])+)\.$", re.IGNORECASE)
 """abbreviations that a sentence may end with; it goes on with a small letter or a number"""
@@ -97,10 +108,22 @@ def _untagged(words: list[str]) -> list[tuple[str, str, str]]:
 def _spans(body: str) -> Iterator[tuple[int, int]]:
     start = 0
     for gap in _END.finditer(body):
-        if gap[0].startswith("\n") or not (_is_abbreviated(body, gap) or _is_number(body, start, gap.end())):
+        stops = gap.start() > 0 and body[gap.start() - 1] in ".!?…" and "\n" not in gap[0]
+        if not (
+            (_is_abbreviated(body, gap) or _is_number(body, start, gap.end())) if stops else _is_wrapped(body, gap)
+        ):
             yield start, gap.start()
             start = gap.end()
     yield start, len(body)
+
+
+def _is_wrapped(body: str, gap: re.Match[str]) -> bool:
+    """Whether a line breaks inside a sentence."""
+    before = body[max(0, gap.start() - LONGEST_WORD) : gap.start()]
+    if gap[0].count("\n") > 1 or not before or before[-1] in ".!?…:;" or gap.end() == len(body):
+        return False
+    goes_on = body[gap.end()].islower()
+    return goes_on and bool(_BEFORE_BREAK.search(before) or _AFTER_BREAK.match(body, gap.end()))
 
 
 def _is_abbreviated(body: str, gap: re.Match[str]) -> bool:
