@@ -31,7 +31,8 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 _PHRASES: dict[tuple[str, ...], Kind] = {
     ("rather", "than"): "not", ("instead", "of"): "not", ("as", "opposed", "to"): "not",
-    ("no", "longer"): "not", ("not", "only"): "other", ("not", "just"): "other", ("not", "merely"): "other", ("not", "simply"): "other",
+    ("no", "longer"): "not",
+    **{(no, only): "other" for no in ("not", "n't") for only in ("only", "just", "merely", "simply")},
 }  # fmt: skip
 """small words that mean something else together"""
 _INTENDED = frozenset(("about", "going", "ready", "trying", "preparing", "waiting", "supposed", "meant"))

@@ -125,5 +125,5 @@ class SentenceRead:
 
 
 def _is_vague(thing: Chunk) -> bool:
-    """Whether a name leaves open what is meant: "the other", "the two"; a stove top is no top."""
-    return (thing.noun in words()["modes.vague"] and not compound(thing)) or thing.tag == "CRD"
+    """Whether a name leaves open what is meant: "the other", "the two", "the smaller"; a stove top is no top."""
+    return (thing.noun in words()["modes.vague"] and not compound(thing)) or thing.tag in ("CRD", "ORD", "AJC", "AJS")

@@ -25,6 +25,7 @@ MADE = frozenset(
 COLOURS = frozenset(
     "black white red green blue yellow brown gray grey pink purple orange silver gold golden beige tan colored coloured".split()
 )
+WHERE = frozenset(("position", "location", "placement"))
 SIGNS = frozenset(("sign", "trace", "evidence", "hint", "indication"))
 PLURAL = frozenset(("two", "three", "four", "five", "six", "several", "many", "few", "both", "2", "3", "4", "5"))
 
@@ -65,7 +66,9 @@ class Names:
             head = tokens[name.head].low
             if head in SIGNS and "no" in name.marks:
                 start, name = end + 1, replace(more, marks=more.marks | {"no"})  # "no sign of a cat on …"
-            elif head in words()["places.pictures"] and not self._is_placed(start):
+            elif head in words()["places.pictures"] and not (
+                self._is_placed(start) or (self._is_hung(more.end) and head not in WHERE)
+            ):
                 start, name = end + 1, more  # "a photo of a cat": the cat is the thing
             else:
                 part_of = tokens[more.head]
@@ -84,6 +87,11 @@ class Names:
     def _is_placed(self, start: int) -> bool:
         """Whether a picture here is itself in a place, "on the wall hangs a picture of …", or said to be there."""
         return any(self.begins_relation(place) or self.tokens[place].tag == "EX0" for place in range(start))
+
+    def _is_hung(self, after: int) -> bool:
+        """Whether what follows "a photo of a cat" is said of the photo: "… hangs on the wall", "… is next to a lamp"."""
+        low = self.tokens[after].low if after < len(self.tokens) else ""
+        return self._tag(after) in ("VVZ", "VBZ", "VBD") or low in ("hanging", "hung", "mounted", "displayed", "pinned")
 
     def _part_of(self, start: int) -> tuple[Chunk, int] | None:
         """ "one of the cushions", "both of the boys", "neither of the cats"."""
