@@ -54,6 +54,8 @@ class SentenceRead:
         self.outer: list[Clause] = []
         """the clauses around a relative one"""
         self.named: Things = []
+        self.meant: dict[str, Things] = {}
+        """what pronouns meant in this sentence so far"""
         self.main_subjects: Things = []
 
     def _as_subjects(self, group: Things) -> Things:

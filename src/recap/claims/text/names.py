@@ -64,8 +64,9 @@ class Names:
         part_of: Token | None = None
         while end + 1 < len(tokens) and tokens[end].tag == "PRF" and (more := self._simple(end + 1)) is not None:
             head = tokens[name.head].low
-            if head in SIGNS and "no" in name.marks:
-                start, name = end + 1, replace(more, marks=more.marks | {"no"})  # "no sign of a cat on …"
+            if head in SIGNS and ("no" in name.marks or tokens[start].low == "any"):
+                # "no sign of a cat on …", "cannot find any trace of a cat on …"
+                start, name = end + 1, replace(more, marks=more.marks | (name.marks & {"no"}))
             elif head in words()["places.pictures"] and not (
                 self._is_placed(start) or (self._is_hung(more.end) and head not in WHERE)
             ):

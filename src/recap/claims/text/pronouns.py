@@ -68,4 +68,5 @@ def as_object(pronoun: Chunk, clause: Clause, topic: Things, named: Things, *, o
     if several and len(clause.subjects) > 1:
         return clause.subjects
     others = [c for c in named if c not in clause.subjects and c not in clause.owned]
-    return only_one(pronoun, others)
+    # "a piano in the corner of the room, and a lamp on top of it" does not speak of the top of the room
+    return only_one(pronoun, others) or only_one(pronoun, [c for c in others if not c.among("places.interiors")])

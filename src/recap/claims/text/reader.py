@@ -45,6 +45,9 @@ class _Reading(RelationReading):
         self.reader.heading = list(heading)
         if heading and self.cursor.peek() == "thing" and not kinds & {"relation", "verb"}:
             self.clause.fronted = list(heading)
+        head = self.cursor.ahead()
+        if head is not None and head.low in ("had", "were", "should") and self.cursor.peek(1) == "thing":
+            self.clause.unreal = True  # "Had the ladder been against the wall, …"
         if self._commands():
             if "relation" in self.cursor.shape():
                 self.reader.doubt(self.sentence.start, self.sentence.end, "it tells somebody to do something")

@@ -130,6 +130,11 @@ class RelationReading(SentenceRead):
             others = [c for c in named if c not in self.clause.subjects + self.clause.owned]
             if found or any(owns(_possessive(relation), c) if pronoun is None else fits(pronoun, c) for c in others):
                 break
+        known = [] if pronoun is None else self.meant.get(pronoun.low, [])
+        if not found and not any(c in self.clause.subjects for c in known):
+            found = known  # the same pronoun means the same thing: "a desk with a lamp on it …, and a chair beside it"
+        if pronoun is not None and found:
+            self.meant[pronoun.low] = found
         if not found:
             said = pronoun or relation
             self.reader.doubt(relation.start, max(relation.end, said.end), f'"{said.low}" may mean several things')
