@@ -128,4 +128,5 @@ class SentenceRead:
 
 def _is_vague(thing: Chunk) -> bool:
     """Whether a name leaves open what is meant: "the other", "the two", "the smaller"; a stove top is no top."""
-    return (thing.noun in words()["modes.vague"] and not compound(thing)) or thing.tag in ("CRD", "ORD", "AJC", "AJS")
+    number = thing.tag in ("CRD", "ORD", "AJC", "AJS") and (thing.noun.isalpha() or thing.noun.isdigit())  # no "box12"
+    return (thing.noun in words()["modes.vague"] or number) and not compound(thing)

@@ -78,6 +78,7 @@ class Names:
         head = tokens[name.head]
         numbers = {t.low for t in tokens[start : name.head + 1] if t.tag in ("CRD", "DT0")}
         counted = part_of is not None and head.low in ("number", "couple", "lot", "lots")
+        counted |= head.tag != "NN1" and bool({t.low for t in tokens[start : name.head] if t.tag == "CRD"} - {"one", "1"})
         plural = head.tag == "NN2" or head.low == "people" or bool(numbers & PLURAL) or counted
         named = joined(tokens[name.first : end])
         first = tokens[name.first]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from recap.claims.text.chunker import chunks
 from recap.claims.text.chunks import Chunk
@@ -273,6 +274,9 @@ class _Reading(RelationReading):
             clause.verb, clause.objects = item, []
         if finite and clause.joined and (item.tokens[0].low in ("are", "were", "have") or item.tokens[0].tag == "VVB"):
             clause.subjects, clause.joined = clause.joined + clause.subjects, []
+        if finite and item.tokens[0].tag in ("VBB", "VHB", "VVB"):
+            # "The sheep are …": its verb says that there are several.
+            clause.subjects = [replace(c, plural=True) if c.tag == "NN0" else c for c in clause.subjects]
         clause.denied |= "not" in item.marks
         clause.hedged |= "hedged" in item.marks
         clause.unreal |= "unreal" in item.marks
