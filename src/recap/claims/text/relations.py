@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from recap.claims.text.chunks import Chunk
 from recap.claims.text.claiming import SentenceRead
 from recap.claims.text.clause import Clause, living, subjects_of
@@ -54,17 +56,20 @@ class RelationReading(SentenceRead):
         if not self._may_claim(item, things):
             clause.prepped = things[-1]
             return None
+        # A pronoun is part of the claim's place, though not of its name.
+        pronouns = [t for c in group if "pronoun" in c.marks for t in c.tokens]
+        placed = replace(item, tokens=(*item.tokens, *pronouns))
         if clause.subjects or clause.owned or clause.objects:
             subjects = subjects_of(clause, cursor, item, things)
             denied |= clause.without and all(c in clause.owned for c in subjects)
             for relation, is_denied in unjoined:
                 self._claim(subjects, relation, things, is_denied)
-            self._claim(subjects, item, things, denied)
+            self._claim(subjects, placed, things, denied)
             clause.denied &= before is None or before.kind != "not"
             self._contrast(item, subjects, things, denied)
         else:
             clause.fronted += [(relation, things, is_denied) for relation, is_denied in unjoined]
-            clause.fronted.append((item, things, denied))
+            clause.fronted.append((placed, things, denied))
         clause.last, clause.last_relation = things, item.name
         return None
 
