@@ -99,7 +99,9 @@ class AnswerReading:
         except RecapError as error:
             raise NotAuditableError(str(error)) from None
         if shown[end:].strip():
-            cut = Unsure(end, len(shown), f"the answer has more than {LONGEST_TEXT:,} characters, and the first are read")
+            cut = Unsure(
+                end, len(shown), f"the answer has more than {LONGEST_TEXT:,} characters, and the first are read"
+            )
             extraction = reading.extraction
             reading = replace(reading, extraction=replace(extraction, unsure=(*extraction.unsure, cut)))
         reading = _without_echo(reading, claim if answer is not None else None)

@@ -16,13 +16,6 @@ IRREGULAR = frozenset(
 SAME_IN_PLURAL = frozenset(
     ("sheep", "deer", "fish", "moose", "aircraft", "bison", "salmon", "trout", "swine", "species", "spacecraft")
 )
-MASS = frozenset(
-    "water grass snow sand food furniture luggage traffic clothing bread rice milk coffee tea wine beer juice cheese meat fruit "
-    "ice rain fog smoke steam dust dirt mud gravel soil hay straw wood paper equipment machinery jewelry jewellery silverware "
-    "cutlery graffiti vegetation foliage butter sugar salt pepper flour soup pasta trash garbage rubbish litter laundry mail money "
-    "glassware lettuce spaghetti seaweed ivy moss news scaffolding seating lighting".split()
-)
-"""nouns without a plural, of which one does not say "a": "Is there water in the picture?" """
 ARTICLES = r"(?:the|a|an|this|that|these|those|my|your|his|her|its|our|their|some|any)"
 
 
@@ -78,6 +71,13 @@ def lowered(name: str, text: str) -> str:
     first, _, rest = name.partition(" ")
     capital = first[:1].isupper() and first[1:].islower() and text.lstrip(" \"'").startswith(first)
     return f"{first.lower()} {rest}".strip() if capital and not _is_name(first) else name
+
+
+def is_mass(name: str) -> bool:
+    """Whether one does not say "a" of it: "Is there water in the picture?" """
+    from recap.claims.text.words import words
+
+    return head_of(name).lower() in words()["things.mass"]
 
 
 def _plural(words: list[str]) -> bool:

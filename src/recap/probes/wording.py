@@ -8,7 +8,7 @@ from functools import cache
 from importlib import resources
 
 from recap.claims import Graph
-from recap.claims.naming import MASS, SINGULAR, Naming, head_of, with_article
+from recap.claims.naming import SINGULAR, Naming, is_mass, with_article
 
 _PLURALS = {"Is": "Are", "Does": "Do"}
 _VOWEL = re.compile(
@@ -16,7 +16,9 @@ _VOWEL = re.compile(
 )
 _SPELT = re.compile(r"[AEFHILMNORSX][A-Z]{0,2}(?:\b|s\b)|X-")
 """beginnings that are spoken with a vowel: an hour, an 18-wheeler; letter by letter: an LED, an SUV, an X-ray"""
-_PART = re.compile(r"(?:one|most|each|some|several|many|two|three) of (?:the|these|those|his|her|its|their) (.+)", re.IGNORECASE)
+_PART = re.compile(
+    r"(?:one|most|each|some|several|many|two|three) of (?:the|these|those|his|her|its|their) (.+)", re.IGNORECASE
+)
 _COUNTED = ("few", "number", "couple", "dozen", "handful", "hundred", "lot", "pair", "group", "bunch")
 
 
@@ -73,7 +75,7 @@ def existence_question(name: str, naming: Naming = SINGULAR) -> str:
         return f"Are there {'a ' if first in _COUNTED else ''}{name} in the picture?"
     if first in ("each", "every"):
         name = name.partition(" ")[2] or name
-    if first in ("another", "one", "some", "half", "most", "all", "both") or head_of(name).lower() in MASS:
+    if first in ("another", "one", "some", "half", "most", "all", "both") or is_mass(name):
         return f"Is there {name} in the picture?"
     article = "an" if _VOWEL.match(name) or _SPELT.match(name) else "a"
     return f"Is there {article} {name} in the picture?"

@@ -65,7 +65,9 @@ def main() -> None:
             print(f"{part:<8}{style:<8}{count.sentences:>10}{read}")
         if part in FIRST_RUN:
             then = Count(*FIRST_RUN[part])
-            print(f"{part:<8}{'(first run)':<18}{then.right + then.missed:>8}{then.precision:>11.3f}{then.recall:>8.3f}")
+            print(
+                f"{part:<8}{'(first run)':<18}{then.right + then.missed:>8}{then.precision:>11.3f}{then.recall:>8.3f}"
+            )
 
 
 if __name__ == "__main__":

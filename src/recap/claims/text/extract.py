@@ -9,11 +9,12 @@ from recap.claims.graph import Graph
 from recap.claims.graph_file import default_graph
 from recap.claims.naming import SINGULAR
 from recap.claims.text.chunks import Chunk
+from recap.claims.text.dressing import plain
 from recap.claims.text.idioms import is_abstract, is_place
 from recap.claims.text.json_text import JsonText
 from recap.claims.text.model import EXISTS, Extraction, TextClaim, Unsure
 from recap.claims.text.reader import Reader
-from recap.claims.text.tokens import plain, sentences
+from recap.claims.text.tokens import sentences
 from recap.claims.text.words import text_lexicon, words
 from recap.errors import RecapError
 

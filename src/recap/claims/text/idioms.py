@@ -23,7 +23,9 @@ def is_place(thing: Chunk) -> bool:
     of = thing.part_of
     part = thing.noun in words()["places.words"] and not compound(thing) and "own" not in thing.marks
     # "the photo's lower left corner"
-    pictures = any(t.tag == "POS" for t in thing.tokens) and any(t.low in words()["places.scenes"] for t in thing.tokens)
+    pictures = any(t.tag == "POS" for t in thing.tokens) and any(
+        t.low in words()["places.scenes"] for t in thing.tokens
+    )
     part = part or (pictures and thing.noun in words()["places.words"])
     return is_scene(thing) or (part and (of is None or of.low in words()["places.scenes"]))
 

@@ -19,12 +19,23 @@ QUANTITIES = frozenset(
 POINTING = frozenset(("the", "this", "that", "these", "those"))
 PARTS = frozenset(("one", "neither", "both", "all", "some", "each", "none", "most", "several", "many", "two", "three"))
 MADE = frozenset(
-    ("covered", "filled", "lined", "topped", "shaped", "sized", "colored", "coloured", "powered", "drawn", "themed", "stained", "framed")
+    (
+        "covered",
+        "filled",
+        "lined",
+        "topped",
+        "shaped",
+        "sized",
+        "colored",
+        "coloured",
+        "powered",
+        "drawn",
+        "themed",
+        "stained",
+        "framed",
+    )
 )
 """participles that make one word of a noun and themselves"""
-COLOURS = frozenset(
-    "black white red green blue yellow brown gray grey pink purple orange silver gold golden beige tan colored coloured".split()
-)
 WHERE = frozenset(("position", "location", "placement"))
 SIGNS = frozenset(("sign", "trace", "evidence", "hint", "indication"))
 PLURAL = frozenset(("two", "three", "four", "five", "six", "several", "many", "few", "both", "2", "3", "4", "5"))
@@ -78,7 +89,9 @@ class Names:
         head = tokens[name.head]
         numbers = {t.low for t in tokens[start : name.head + 1] if t.tag in ("CRD", "DT0")}
         counted = part_of is not None and head.low in ("number", "couple", "lot", "lots")
-        counted |= head.tag != "NN1" and bool({t.low for t in tokens[start : name.head] if t.tag == "CRD"} - {"one", "1"})
+        counted |= head.tag != "NN1" and bool(
+            {t.low for t in tokens[start : name.head] if t.tag == "CRD"} - {"one", "1"}
+        )
         plural = head.tag == "NN2" or head.low == "people" or bool(numbers & PLURAL) or counted
         named = joined(tokens[name.first : end])
         first = tokens[name.first]
@@ -91,7 +104,7 @@ class Names:
         return any(self.begins_relation(place) or self.tokens[place].tag == "EX0" for place in range(start))
 
     def _is_hung(self, after: int) -> bool:
-        """Whether what follows "a photo of a cat" is said of the photo: "… hangs on the wall", "… is next to a lamp"."""
+        """Whether what follows "a photo of a cat" is said of the photo: "… hangs on the wall"."""
         low = self.tokens[after].low if after < len(self.tokens) else ""
         return self._tag(after) in ("VVZ", "VBZ", "VBD") or low in ("hanging", "hung", "mounted", "displayed", "pinned")
 
@@ -156,7 +169,9 @@ class Names:
         if head is not None:
             numbered = tag == "CRD" and tokens[head].tag == "NP0"
             made = tokens[at].low in MADE and previous == "NN1" and following in NOUNS  # "a snow covered slope"
-            made |= determined and tokens[at].low in COLOURS and following in NOUNS  # "a neon green sign"
+            made |= (
+                determined and tokens[at].low in words()["things.colours"] and following in NOUNS
+            )  # "a neon green sign"
             return made or numbered or (tag in ADJECTIVES and previous == "POS" and following in NOUNS)
         if tag in ADJECTIVES:
             return True

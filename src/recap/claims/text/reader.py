@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from recap.claims.text.chunker import chunks
 from recap.claims.text.chunks import Chunk
 from recap.claims.text.claiming import FRAMES, NOT_SAID, TextRead
-from recap.claims.text.clause import Clause, Fronted, living, owners_of_with
+from recap.claims.text.clause import Clause, Fronted, owners_of_with
 from recap.claims.text.cursor import Things, without_asides
 from recap.claims.text.idioms import is_place
-from recap.claims.text.relations import RelationReading
 from recap.claims.text.tokens import LONGEST_SENTENCE, Sentence
+from recap.claims.text.verbs import VerbReading
 from recap.claims.text.words import words
 
 ARTICLES = ("a", "an", "the")
@@ -39,7 +38,7 @@ class Reader(TextRead):
             _Reading(self, aside, sentence).run()
 
 
-class _Reading(RelationReading):
+class _Reading(VerbReading):
     def run(self, heading: Sequence[Fronted] = ()) -> None:
         """Read all of it. `heading` says where the things of a list are, if this is an item of one."""
         kinds = {c.kind for c in self.cursor.items}
@@ -252,62 +251,6 @@ class _Reading(RelationReading):
         for relation, things, is_denied in fronted:
             self._claim(clause.subjects, relation, things, is_denied or clause.denied)
 
-    # Verbs and clauses
-
-    def _verb(self, item: Chunk) -> None:
-        clause, before = self.clause, self.cursor.before(item)
-        # "toys piled on it" after "with": a past form that is a participle.
-        finite = "finite" in item.marks and not (clause.owned and item.tag == "VVD" and len(item.tokens) == 1)
-        if finite and self.outer and clause.verb is not None:
-            self.clause = clause = self.outer.pop()  # the relative clause has its verb; this one is the sentence's
-        aside = before is not None and before.kind == "comma"  # "a tray with a cup on it, sitting on a bed"
-        if clause.owned and (finite or aside or living(clause.owners)):
-            clause.owned = []
-        if finite and clause.verb is not None and clause.subjects and before is not None:
-            clause.denied &= before.kind not in ("and", "comma", "but")
-        neighbour = before is not None and (before in clause.last or before in clause.objects)
-        if item.tag == "VVN" and not finite and before is not None and neighbour and clause.subjects:
-            # "a car parked in front of a house": the participle goes with the thing right before it.
-            self.outer.append(clause)
-            self.clause = clause = clause.inner([before])
-        if clause.verb is None or finite or "participle" in item.marks:
-            clause.verb, clause.objects = item, []
-        if finite and clause.joined and (item.tokens[0].low in ("are", "were", "have") or item.tokens[0].tag == "VVB"):
-            clause.subjects, clause.joined = clause.joined + clause.subjects, []
-        if finite and item.tokens[0].tag in ("VBB", "VHB", "VVB"):
-            # "The sheep are …": its verb says that there are several.
-            clause.subjects = [replace(c, plural=True) if c.tag == "NN0" else c for c in clause.subjects]
-        clause.denied |= "not" in item.marks
-        clause.hedged |= "hedged" in item.marks
-        clause.unreal |= "unreal" in item.marks
-
-    def _which(self, item: Chunk) -> None:
-        """A relative clause speaks of the thing before it."""
-        before, kept = self.cursor.before(item, "comma"), self.clause
-        if before is not None and before.low == "of":
-            self.outer.append(kept)  # "two men, one of whom is …"
-            self.clause = kept.inner([Chunk("thing", item.tokens, item.low, head=item.tokens[0])])
-            return
-        if before is None or before.kind != "thing" or "pronoun" in before.marks or before.noun in ("case", "fact"):
-            # "It appears that …", "I think that …": a clause of its own.
-            self.clause = self._complement(kept)
-            return
-        if before.noun in words()["modes.claims"]:
-            self.clause = Clause(unreal=True)
-            return
-        self.outer.append(kept)
-        self.clause = kept.inner(list(kept.subjects) if before in kept.subjects else [before])
-
-    def _complement(self, kept: Clause) -> Clause:
-        """What follows "it is true that", "I don't think that", "it is not clear that"."""
-        said = [t for c in self.cursor.items[: self.cursor.at] for t in c.tokens]
-        told = {t.lemma for t in said} | {t.low for t in said}
-        denied = kept.denied and (self.cursor.peek() != "thing" or bool(told & words()["modes.asserting"]))
-        doubted = bool(told & {"doubt", "doubtful", "question", "deny"})  # "no doubt that" says it is so
-        unreal = kept.unreal or (kept.denied != doubted and not denied)
-        denied ^= bool(told & words()["modes.denying"])
-        return Clause(hedged=kept.hedged, unreal=unreal, denied=denied)
-
     def _is_labelled(self, colon: Chunk) -> bool:
         """ "Mug: on the table", "On the table: a mug": the clause goes on behind the colon."""
         clause, after = self.clause, self.cursor.ahead()
@@ -315,7 +258,9 @@ class _Reading(RelationReading):
             return bool(colon.low == ":" and after and after.kind == "thing" and clause.fronted and not clause.subjects)
         no_thing = FRAMES | words()["modes.labels"]
         named = bool(clause.subjects) and not any(is_place(c) or c.noun in no_thing for c in clause.subjects)
-        return named and (after.kind == "relation" or (after.kind == "verb" and after.lemma in words()["verbs.positions"]))
+        return named and (
+            after.kind == "relation" or (after.kind == "verb" and after.lemma in words()["verbs.positions"])
+        )
 
     def _close(self) -> None:
         """The end of a clause that cannot go on."""

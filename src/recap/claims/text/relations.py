@@ -81,7 +81,12 @@ class RelationReading(SentenceRead):
         while self.cursor.peek(skip) in ("comma", "and", "but", "not") or self._adverb(skip):
             skip += 1
         relation = self.cursor.ahead(skip)
-        return 0 < skip < 4 and self.cursor.peek(skip - 1) != "comma" and relation is not None and relation.kind == "relation"
+        return (
+            0 < skip < 4
+            and self.cursor.peek(skip - 1) != "comma"
+            and relation is not None
+            and relation.kind == "relation"
+        )
 
     def _adverb(self, ahead: int) -> bool:
         item = self.cursor.ahead(ahead)

@@ -9,25 +9,13 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from recap.claims.text.dressing import plain
+
 _TITLES = "Mr|Mrs|Ms|Dr|St|Prof|Mt|Ft|Jr|Sr|Sgt|Lt|Capt|Rev|Gen"
 _WORD = re.compile(
     rf"(?:{_TITLES})\.(?!\w)|(?<![\w.])(?:[^\W\d_]\.){{2,}}(?!\w)|\d+(?:-[^\W\d_]+)+|\d+(?:[.,]\d+)*"
     r"|[^\W_]+(?:[-.&/][^\W_]+)*|n't|'\w*|[^\w\s]"
 )
-_QUOTED = re.compile(
-    r"\b(?:((?:that )?(?:reads|says)|reading|saying|spelling|stating|label(?:l?ed)|titled|entitled|called|named)"
-    r"|says?|said|spells?|states|written|printed|words?|wording|lettering|letters|text|inscription|slogan|message|sign|statement|claim)[:,]?\s+"
-    r"(\"[^\"\n]{1,200}\"|“[^”\n]{1,200}”|‘[^’\n]{1,200}’)",
-    re.IGNORECASE,
-)
-"""what can be read in the picture, or is somebody's own words: 'a sign that says "Keep off the grass"' """
-_SAME_LENGTH = str.maketrans({"’": "'", "‘": " ", "“": " ", "”": " ", '"': " ", "*": " ", "`": " ", "_": " ", "#": " "})
-_SAME_LENGTH |= {code: " " for code in (*range(9), *range(11, 32), 127, 0xAD, *range(0x200B, 0x2010), 0x2060, 0xFEFF)}
-_SAME_LENGTH |= {code: " " for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
-_SAME_LENGTH |= {code: " " for code in (*range(0x1F000, 0x1FB00), *range(0x2190, 0x2200), *range(0x2600, 0x27C0))}
-_SAME_LENGTH |= {code: " " for code in (*range(0x2B00, 0x2C00), *range(0xFE00, 0xFE10), 0x20E3)}
-_SAME_LENGTH |= {code: "\n" for code in (0x0B, 0x0C, 0x85, 0x2028, 0x2029)}
-"""what only dresses a text (emoji too), or is not seen, becomes a space, so that every place stays where it was"""
 _END = re.compile(r"(?<=[.!?…])[\s\"')\]]+(?=\S)|(?<![ \t])[ \t]*\n\s*")
 _BEFORE_BREAK = re.compile(
     r"(?:,|\b(?:an?|the|of|is|are|was|were|to|in|on|at|and|with|that|which|by|from|under|behind|above|below|next|near|left|right|its|his|her|their))$",
@@ -69,16 +57,6 @@ class Sentence:
     asks: bool
     listed: bool = False
     """whether it is an item of a list"""
-
-
-def plain(text: str) -> str:
-    """The text without what only dresses it, and what it quotes from the picture, character by character."""
-    return _QUOTED.sub(_blanked, text).translate(_SAME_LENGTH)
-
-
-def _blanked(quoted: re.Match[str]) -> str:
-    kept = "" if quoted[1] else quoted[0][: -len(quoted[2])]
-    return kept.ljust(len(quoted[0]))
 
 
 def sentences(text: str) -> Iterator[Sentence]:
