@@ -41,7 +41,15 @@ def owns(possessive: str, thing: Chunk) -> bool:
 def only_one(pronoun: Chunk | None, named: Things) -> Things:
     """The one thing among these that a pronoun may mean; none where there are several, or none."""
     fitting = {c.name.lower(): c for c in named if pronoun is None or fits(pronoun, c)}
+    if not fitting and pronoun is not None and pronoun.low in ("he", "him", "she", "her"):
+        fitting = {c.name.lower(): c for c in named if _may_be_somebody(c)}
     return list(fitting.values()) if len(fitting) == 1 else []
+
+
+def _may_be_somebody(thing: Chunk) -> bool:
+    """Whether a noun that no list has may be a person: a name, or one in -er, -ist, -naut and the like."""
+    ends = thing.noun.endswith(("er", "or", "ist", "ian", "man", "naut", "ess", "ant", "ee"))
+    return not thing.plural and not is_place(thing) and (ends or thing.tag == "NP0")
 
 
 def as_subject(pronoun: Chunk, topic: Things, named: Things) -> Things:

@@ -45,9 +45,9 @@ class RelationReading(SentenceRead):
         joined = before is not None and before.kind in ("and", "comma", "but")
         inverted = joined and bool(clause.subjects) and self._subject_follows()
         group = cursor.group(first, open_ended=False)
-        things = [m for each in group for m in (self._meant(item, each) if "pronoun" in each.marks else [each])]
         if inverted:
             self.clause = clause = Clause(unreal=clause.unreal)  # "…, and above them hangs a painting"
+        things = [m for each in group for m in (self._meant(item, each) if "pronoun" in each.marks else [each])]
         self._note(group)
         unjoined, clause.unjoined = clause.unjoined, []
         if not things or self._is_no_place(item, things, first):

@@ -47,11 +47,13 @@ class VerbReading(RelationReading):
             self.outer.append(kept)  # "two men, one of whom is …"
             self.clause = kept.inner([Chunk("thing", item.tokens, item.low, head=item.tokens[0])])
             return
-        if before is None or before.kind != "thing" or "pronoun" in before.marks or before.noun in ("case", "fact"):
-            # "It appears that …", "I think that …": a clause of its own.
+        told = item.low == "that" and self.cursor.peek() == "thing"  # "the case that is on the table" tells nothing
+        known = before is not None and told and before.noun in ("case", "fact")
+        if before is None or before.kind != "thing" or "pronoun" in before.marks or known:
+            # "It appears that …", "I think that …", "It is not the case that …": a clause of its own.
             self.clause = self._complement(kept)
             return
-        if before.noun in words()["modes.claims"]:
+        if told and before.noun in words()["modes.claims"]:
             self.clause = Clause(unreal=True)
             return
         self.outer.append(kept)
@@ -62,7 +64,8 @@ class VerbReading(RelationReading):
         said = [t for c in self.cursor.items[: self.cursor.at] for t in c.tokens]
         told = {t.lemma for t in said} | {t.low for t in said}
         denied = kept.denied and (self.cursor.peek() != "thing" or bool(told & words()["modes.asserting"]))
-        doubted = bool(told & {"doubt", "doubtful", "question", "deny"})  # "no doubt that" says it is so
+        # "no doubt that" and "no question that" say that it is so
+        doubted = bool(told & {"doubt", "doubtful", "deny"}) or (kept.denied and "question" in told)
         unreal = kept.unreal or (kept.denied != doubted and not denied)
         denied ^= bool(told & words()["modes.denying"])
         return Clause(hedged=kept.hedged, unreal=unreal, denied=denied)
