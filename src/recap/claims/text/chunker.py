@@ -35,8 +35,8 @@ _PHRASES: dict[tuple[str, ...], Kind] = {
     **{(no, only): "other" for no in ("not", "n't") for only in ("only", "just", "merely", "simply")},
 }  # fmt: skip
 """small words that mean something else together"""
-_INTENDED = frozenset(("about", "going", "ready", "trying", "preparing", "waiting", "supposed", "meant"))
-"""before "to sit" and the like, these say that something is not there yet: "is about to sit on the bench" """
+_INTENDED = frozenset(("about", "going", "ready", "trying", "preparing", "waiting", "supposed", "meant", "used"))
+"""before "to sit" and the like, these say that something is not there (yet): "about to sit on …", "used to be on …" """
 
 
 def chunks(sentence: Sentence, text: str, lexicon: Lexicon) -> list[Chunk]:
