@@ -11,7 +11,7 @@ from recap.claims import Claim
 from recap.claims.answers import said, spoken, yes_or_no
 from recap.claims.text import Unsure
 from recap.errors import RecapError
-from recap.texts import ClaimVerdict, TextReading, TextVerdict
+from recap.texts import LONGEST_TEXT, ClaimVerdict, TextReading, TextVerdict
 
 MOST_CLAIMS = 64
 """of one answer that are audited"""
@@ -95,6 +95,8 @@ class AnswerReading:
         if shown is None:
             raise NotAuditableError("the answer is a thought without an end")
         answer = yes_or_no(spoken(shown.strip()) if shown.strip() else "") if claim is not None else None
+        if len(shown.strip()) > LONGEST_TEXT:  # what was thought before it does not count
+            raise RecapError(f"the answer has {len(shown.strip()):,} characters; at most {LONGEST_TEXT:,} are audited")
         reading = auditor.read_text(shown, claims=claims)
         reading = _without_echo(reading, claim if answer is not None else None)
         if answer is None and not reading.checks:

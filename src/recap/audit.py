@@ -25,7 +25,7 @@ from recap.policy.modes import probes_of
 from recap.probing import Item, plan_job, rows_of, run_job
 from recap.probing.run import margin_of
 from recap.store import Store
-from recap.texts import Check, TextReading, TextVerdict
+from recap.texts import LONGEST_TEXT, Check, TextReading, TextVerdict
 from recap.verdict import ProbeResult, Verdict, judged_rows, probe_results, replay, verdict_on, without_verdict
 
 Picture = str | Path | bytes | Image.Image
@@ -219,6 +219,8 @@ class Auditor:
     def read_text(self, text: str, *, exists: bool | None = None, claims: str = "rules") -> TextReading:
         """The claims of a text, ready to be audited."""
         one_of(claims, CLAIM_SOURCES, "a way to find claims")
+        if len(text.strip()) > LONGEST_TEXT:
+            raise RecapError(f"the text has {len(text):,} characters; at most {LONGEST_TEXT:,} are audited")
         ask = exists is True or (exists is None and self.asks_for_things)
         if claims == "rules":
             found = extract(text, self.graph, exists=ask)

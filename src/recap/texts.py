@@ -13,6 +13,8 @@ from recap.policy.presupposition import IN_WORDS, Presupposition
 from recap.probes import existence_question, question
 from recap.table import Row
 
+LONGEST_TEXT = 20_000
+"""characters of a text that is audited: an answer of several pages"""
 WORDS = ("no-verdict", "unchecked", "uncalibrated", "accepted", "cannot-be-told", "corrected", "rejected")
 """what may be said of a claim; of claims that share a place, the last of these is shown"""
 

@@ -6,6 +6,7 @@ import pytest
 
 from recap.claims import Statement, default_graph
 from recap.claims.naming import Naming
+from recap.claims.text import extract
 from recap.probes import existence_question, plan_probes, question
 
 
@@ -56,7 +57,34 @@ def test_a_statement_without_grammar_keeps_the_fixed_template():
         ("unicorn", Naming(), "Is there a unicorn in the picture?"),
         ("two dogs", Naming(plural=True), "Are there two dogs in the picture?"),
         ("Anna", Naming(proper=True), "Is Anna in the picture?"),
+        ("Eiffel Tower", Naming(unique=True), "Is the Eiffel Tower in the picture?"),
+        ("water", Naming(), "Is there water in the picture?"),
+        ("glass of water", Naming(), "Is there a glass of water in the picture?"),
+        ("unopened umbrella", Naming(), "Is there an unopened umbrella in the picture?"),
+        ("SUV", Naming(), "Is there an SUV in the picture?"),
+        ("TV", Naming(), "Is there a TV in the picture?"),
+        ("18-wheeler", Naming(), "Is there an 18-wheeler in the picture?"),
+        ("few gulls", Naming(plural=True), "Are there a few gulls in the picture?"),
+        ("each chair", Naming(), "Is there a chair in the picture?"),
+        ("one of the cats", Naming(), "Are there cats in the picture?"),
     ],
 )
 def test_existence_is_asked_grammatically(name, naming, expected):
     assert existence_question(name, naming) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The scissors are on a pair of jeans.", "Are the scissors on the pair of jeans?"),
+        ("The sheep are near the fence.", "Are the sheep near the fence?"),
+        ("The sheep is near the fence.", "Is the sheep near the fence?"),
+        ("20 sheep stand near the barn.", "Are the 20 sheep near the barn?"),
+        ("The Smiths' dog is on Mary's sofa.", "Is the Smiths' dog on Mary's sofa?"),
+        ("A New York sign is above 10 apples.", "Is the New York sign above the 10 apples?"),
+        ("A number of people are near the TV.", "Are the people near the TV?"),
+    ],
+)
+def test_claims_of_a_text_are_asked_grammatically(text, expected):
+    (claim,) = extract(text).claims
+    assert question(claim.subject, claim.relation, claim.object or "", naming=claim.naming) == expected

@@ -98,7 +98,25 @@ def test_rules_and_thoughts() -> None:
         RejectRule.of("2")
     assert RejectRule.of("any").rejects([None]) is None
     assert said("<think>hm") is None
+    assert said("hm</think>Yes.") == " " * 10 + "Yes."  # the prompt opened the thought
+    assert said("a<think>b</think>c [THINK]d[/THINK]e") == "a" + " " * 16 + "c" + " " * 17 + "e"
     assert spoken('["The cat is on the mat."]') == "The cat is on the mat."
+
+
+@pytest.mark.parametrize("thought", [f"Perhaps {FALSE}</think>\n", f"<think>{FALSE * 900}</think>"])
+def test_a_thought_is_not_audited_however_long_or_opened(guard: Start, url: str, thought: str) -> None:
+    address, _ = guard(Upstream(lambda _: thought + TRUE))
+    recap = told(post(address, body(url, "Describe the picture.")))
+    assert [(each["relation"], each["start"]) for each in recap["claims"]] == [("on", len(thought))]
+
+
+@pytest.mark.parametrize("on_reject", ["annotate", "replace"])
+def test_an_answer_of_many_pages_is_an_audit_that_could_not_be_made(guard: Start, url: str, on_reject: str) -> None:
+    text = f"{TRUE} {'It is a nice picture. ' * 1000}{FALSE}"
+    address, _ = guard(Upstream(lambda _: text), on_reject=on_reject)
+    found = post(address, body(url, "Describe the picture."))
+    assert f"the answer has {len(text):,} characters; at most 20,000 are audited" in found.headers["x-recap-reason"]
+    assert (found.json()["choices"][0]["message"]["content"] == text) == (on_reject == "annotate")
 
 
 def test_claims_about_things_that_the_model_does_not_know_are_passed_over_and_said(guard: Start, url: str) -> None:

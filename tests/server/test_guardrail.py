@@ -113,4 +113,4 @@ def test_an_answer_too_long_to_be_read_is_one_whose_audit_failed(auditor: Audito
         with TestClient(create_app(Service(auditor, on_failure=on_failure))) as client:
             found = sent(client, "response", **long)
             assert found["action"] == action
-    assert "not audited, so rejected: the answer has 30,004 characters; at most 20,000" in found["blocked_reason"]
+    assert "not audited, so rejected: the answer has 30,003 characters; at most 20,000" in found["blocked_reason"]

@@ -15,10 +15,8 @@ SENTENCE_STARTS = re.compile(
     r"a|an|as|based|because|both|he|i|in|it|it's|its|on|she|since|that|the|there|these|they|this|those", re.IGNORECASE
 )
 """words that may follow a bare yes or no: "no the mug is …" answers, "no idea", "no mug is …" and "yes or no" do not"""
-_THOUGHT = re.compile(r"<(think|thinking|thought|reasoning)>.*?</\1>|\[THINK\].*?\[/THINK\]", re.IGNORECASE | re.DOTALL)
-_OPEN_THOUGHT = re.compile(r"<(?:think|thinking|thought|reasoning)>|\[THINK\]", re.IGNORECASE)
-_CLOSED = re.compile(r".*(?:</(?:think|thinking|thought|reasoning)>|\[/THINK\])", re.DOTALL | re.IGNORECASE)
-"""a thought that the prompt opened and the answer ends"""
+_TAG = re.compile(r"[<◁](/?)(?:seed:)?(?:think|thinking|thought|reasoning)[>▷]|\[(/?)THINK\]", re.IGNORECASE)
+"""where a thought begins or ends"""
 _CONCLUDED = re.compile(r"(?:final answer|answer)\s*(?:is)?\s*[:：]?\s*[*_\"“]*(yes|no)\b", re.IGNORECASE)
 _TRUTH = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
 _FENCE = re.compile(r"^```(?:json)?|```$", re.MULTILINE)
@@ -38,9 +36,31 @@ def truth_word(value: Any) -> str | None:
 
 
 def said(text: str) -> str | None:
-    """The answer itself: closed thoughts become spaces, so that places stay. None if a thought has no end."""
-    shown = _THOUGHT.sub(lambda thought: " " * len(thought[0]), text)
-    return None if _OPEN_THOUGHT.search(shown) else shown
+    """The answer itself: thoughts become spaces, so that places stay. None if a thought has no end.
+
+    What stands before an end without a beginning is a thought too: many prompts open one for the model.
+
+    >>> said("<think>no?</think>Yes."), said("Or not?</think>Yes."), said("<think>Or")
+    ('                  Yes.', '               Yes.', None)
+    """
+    thoughts: list[tuple[int, int]] = []
+    opened: int | None = None
+    for tag in _TAG.finditer(text):
+        if not (tag[1] or tag[2]):
+            opened = tag.start() if opened is None else opened
+            continue
+        if opened is None:
+            thoughts.clear()
+        thoughts.append((opened or 0, tag.end()))
+        opened = None
+    if opened is not None:
+        return None
+    shown: list[str] = []
+    end = 0
+    for start, after in thoughts:
+        shown += [text[end:start], " " * (after - start)]
+        end = after
+    return "".join(shown) + text[end:]
 
 
 def spoken(text: str) -> str:
@@ -93,8 +113,8 @@ def concluded(text: str) -> str | None:
     >>> concluded("<think>I wonder whether yes") is None
     True
     """
-    rest = _CLOSED.sub("", _THOUGHT.sub("", text))
-    if _OPEN_THOUGHT.search(rest):  # cut off inside a thought: nothing was answered
+    rest = said(text)
+    if rest is None:  # cut off inside a thought: nothing was answered
         return None
     named = {each.lower() for each in _CONCLUDED.findall(rest)}
     return yes_or_no(rest.strip()) or (named.pop() if len(named) == 1 else None)

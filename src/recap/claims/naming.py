@@ -10,7 +10,12 @@ WITHOUT_ARTICLE = frozenset(("another", "each", "every", "one", "most", "all", "
 """first words of names that take no "the": "Is another zebra on the grass?" """
 LOOSE = frozenset(("several", "many", "few", "multiple", "various", "numerous", "more"))
 """first words that say only that there are some: "Are the boats in the harbor?" """
-IRREGULAR = frozenset(("people", "men", "women", "children", "feet", "teeth", "mice", "geese", "oxen"))
+IRREGULAR = frozenset(
+    ("people", "men", "women", "children", "feet", "teeth", "mice", "geese", "oxen", "cattle", "police")
+)
+SAME_IN_PLURAL = frozenset(
+    ("sheep", "deer", "fish", "moose", "aircraft", "bison", "salmon", "trout", "swine", "species", "spacecraft")
+)
 ARTICLES = r"(?:the|a|an|this|that|these|those|my|your|his|her|its|our|their|some|any)"
 
 
@@ -20,7 +25,9 @@ class Naming:
 
     plural: bool = False
     proper: bool = False
-    """a name that stands without article: Anna, Mount Fuji"""
+    """a name that stands without article: Anna, Mount Fuji, Anna's desk"""
+    unique: bool = False
+    """a name that is said with "the": the Eiffel Tower, the Smiths' dog"""
 
 
 SINGULAR = Naming()
@@ -37,13 +44,26 @@ def with_article(name: str, naming: Naming = SINGULAR) -> str:
     first, _, rest = name.partition(" ")
     if naming.proper or first.lower() in WITHOUT_ARTICLE:
         return name
+    name = re.sub(r"^number of ", "several ", name) if naming.plural else name
+    first, _, rest = name.partition(" ")
     return f"the {rest}" if naming.plural and rest and first.lower() in LOOSE else f"the {name}"
 
 
 def naming_of(name: str, text: str) -> Naming:
     """The grammar of a name that somebody used in this text."""
     words = name.split()
-    return Naming(_plural(words), _proper(name, text))
+    same = head_of(name).lower() in SAME_IN_PLURAL and re.search(r"\b(?:are|were)\b", text, re.IGNORECASE) is not None
+    return Naming(_plural(words) or same, _proper(name, text))
+
+
+def head_of(name: str) -> str:
+    """The noun that a name is about: that before an "of".
+
+    >>> head_of("glass of water"), head_of("red mug")
+    ('glass', 'mug')
+    """
+    words = name.split()
+    return words[words.index("of") - 1 if "of" in words[1:] else -1]
 
 
 def lowered(name: str, text: str) -> str:
@@ -53,8 +73,15 @@ def lowered(name: str, text: str) -> str:
     return f"{first.lower()} {rest}".strip() if capital and not _is_name(first) else name
 
 
+def is_mass(name: str) -> bool:
+    """Whether one does not say "a" of it: "Is there water in the picture?" """
+    from recap.claims.text.words import words
+
+    return head_of(name).lower() in words()["things.mass"]
+
+
 def _plural(words: list[str]) -> bool:
-    head = words[words.index("of") - 1 if "of" in words[1:] else -1].lower()
+    head = head_of(" ".join(words)).lower()
     counted = words[0].lower() in ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "both")
     counted |= words[0].lower() in LOOSE or (words[0].isdigit() and words[0] != "1")
     # Only a word in -s needs the tagger, which takes most of a second to load.

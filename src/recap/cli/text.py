@@ -56,5 +56,5 @@ def show_text(told: TextVerdict, policy: Policy | None) -> None:
         console.print("no spatial claim was found, so nothing was audited")
 
 
-_CONTROLS = {code: sign for code, sign in CONTROLS.items() if chr(code) not in "\t\n"}
-"""the text itself keeps its lines"""
+_CONTROLS = {code: sign for code, sign in CONTROLS.items() if chr(code) not in "\t\n\r"} | {ord("\r"): None}
+"""the text itself keeps its lines, however they end"""

@@ -8,11 +8,18 @@ from functools import cache
 from importlib import resources
 
 from recap.claims import Graph
-from recap.claims.naming import SINGULAR, WITHOUT_ARTICLE, Naming, with_article
+from recap.claims.naming import SINGULAR, Naming, is_mass, with_article
 
 _PLURALS = {"Is": "Are", "Does": "Do"}
-_VOWEL = r"(?!uni|use|euro|one\b|u[bknst][aeiou])[aeiou]|hour|honest|heir"
-"""beginnings that are spoken with a vowel"""
+_VOWEL = re.compile(
+    r"(?!uni(?![dmn])|eu|ewe|one(?:\b|-)|u[bkst][aeiou])[aeiou]|hour|honest|heir|8|1[18](?!\d)", re.IGNORECASE
+)
+_SPELT = re.compile(r"[AEFHILMNORSX][A-Z]{0,2}(?:\b|s\b)|X-")
+"""beginnings that are spoken with a vowel: an hour, an 18-wheeler; letter by letter: an LED, an SUV, an X-ray"""
+_PART = re.compile(
+    r"(?:one|most|each|some|several|many|two|three) of (?:the|these|those|his|her|its|their) (.+)", re.IGNORECASE
+)
+_COUNTED = ("few", "number", "couple", "dozen", "handful", "hundred", "lot", "pair", "group", "bunch")
 
 
 @cache
@@ -59,13 +66,19 @@ def existence_question(name: str, naming: Naming = SINGULAR) -> str:
     >>> existence_question("apple"), existence_question("two dogs", Naming(plural=True))
     ('Is there an apple in the picture?', 'Are there two dogs in the picture?')
     """
-    if naming.proper:
-        return f"Is {name} in the picture?"
+    if naming.proper or naming.unique:
+        return f"{'Are' if naming.plural else 'Is'} {with_article(name, naming)} in the picture?"
+    if part := _PART.fullmatch(name):
+        return f"Are there {part[1]} in the picture?"
+    first = name.split()[0].lower()
     if naming.plural:
-        return f"Are there {name} in the picture?"
-    if name.split()[0].lower() in WITHOUT_ARTICLE:
+        return f"Are there {'a ' if first in _COUNTED else ''}{name} in the picture?"
+    if first in ("each", "every"):
+        name = name.partition(" ")[2] or name
+    if first in ("another", "one", "some", "half", "most", "all", "both") or is_mass(name):
         return f"Is there {name} in the picture?"
-    return f"Is there {'an' if re.match(_VOWEL, name, re.IGNORECASE) else 'a'} {name} in the picture?"
+    article = "an" if _VOWEL.match(name) or _SPELT.match(name) else "a"
+    return f"Is there {article} {name} in the picture?"
 
 
 def ways(kind: str) -> dict[str, str]:

@@ -12,7 +12,6 @@ from starlette.exceptions import HTTPException
 
 from recap.answers import MOST_CLAIMS
 from recap.audit import AuditCase
-from recap.claims.text.extract import LONGEST
 from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
@@ -22,7 +21,7 @@ from recap.server.metrics import Metrics
 from recap.server.routes import ERRORS, body_schema, or_raise
 from recap.server.schema import EXAMPLES, Picture
 from recap.server.service import Service, public_name
-from recap.texts import ClaimVerdict, TextReading
+from recap.texts import LONGEST_TEXT, ClaimVerdict, TextReading
 
 
 class TextRequest(BaseModel):
@@ -31,7 +30,7 @@ class TextRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLES["text"]]})
 
     image: Picture
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST, description="A caption, a sentence, an answer.")]
+    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, description="A caption, a sentence, an answer.")]
     exists: StrictBool | None = Field(
         None, description="Whether to ask if the things are there; if left out, where the policy is calibrated for it."
     )

@@ -27,8 +27,16 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("and", "or", "&"), "and"),
     **dict.fromkeys(("but", "while", "whereas", "although", "though"), "but"),
     **dict.fromkeys(("that", "which", "who", "whose", "where", "whom"), "which"),
-    **dict.fromkeys(("not", "n't", "never", "neither", "nor"), "not"),
+    **dict.fromkeys(("not", "n't", "never", "neither", "nor", "nowhere"), "not"),
 }  # fmt: skip
+_PHRASES: dict[tuple[str, ...], Kind] = {
+    ("rather", "than"): "not", ("instead", "of"): "not", ("as", "opposed", "to"): "not",
+    ("no", "longer"): "not",
+    **{(no, only): "other" for no in ("not", "n't") for only in ("only", "just", "merely", "simply")},
+}  # fmt: skip
+"""small words that mean something else together"""
+_INTENDED = frozenset(("about", "going", "ready", "trying", "preparing", "waiting", "supposed", "meant", "used"))
+"""before "to sit" and the like, these say that something is not there (yet): "about to sit on …", "used to be on …" """
 
 
 def chunks(sentence: Sentence, text: str, lexicon: Lexicon) -> list[Chunk]:
@@ -69,6 +77,9 @@ class _Chunker:
         match = self.matches.get(token.start)
         if match is not None and self._is_relation(match):
             return self._relation(match)
+        if (kind := self._phrase()) is not None:
+            start, self.at = self.at, self.at + kind[1]
+            return Chunk(kind[0], tuple(self.tokens[start : self.at]))
         if (name := self.names.at(self.at)) is not None:
             thing, self.at = name
             return thing
@@ -76,6 +87,15 @@ class _Chunker:
             return self._verb()
         self.at += 1
         return Chunk(_kind(token), (token,))
+
+    def _phrase(self) -> tuple[Kind, int] | None:
+        """What a phrase that begins here is, and how many words it has."""
+        for phrase, kind in _PHRASES.items():
+            if tuple(t.low for t in self.tokens[self.at : self.at + len(phrase)]) == phrase:
+                return kind, len(phrase)
+        goal = self.tokens[self.at + 2] if self._tag(1) == "TO0" and self._tag(2)[:1] == "V" else None
+        intended = self.tokens[self.at].low in _INTENDED and goal is not None
+        return ("other", 2) if intended and goal and goal.low in words()["verbs.positions"] | {"stop", "land"} else None
 
     def _tag(self, ahead: int) -> str:
         place = self.at + ahead
@@ -121,7 +141,7 @@ class _Chunker:
         token, main = self.tokens[self.at], self.tokens[head].tag
         if self.at == start:
             return True
-        if token.start in self.matches:
+        if token.start in self.matches or self._phrase() is not None:
             return False
         if token.tag[0] == "V":
             # Another finite verb is that of the clause around this one.

@@ -66,7 +66,12 @@ class Chunk:
     @property
     def naming(self) -> Naming:
         """How a question should say it."""
-        return Naming(self.plural, self.tag == "NP0" and "bare" in self.marks)
+        whose = any(token.tag == "POS" for token in self.tokens)
+        first = next((t for t in self.tokens if t.tag not in ("AT0", "DT0", "DPS")), None)
+        named = self.tag == "NP0" or (whose and first is not None and first.tag == "NP0")
+        capital = self.head is not None and self.head.text[:1].isupper() and self.head.text[1:].islower()
+        unique = (named or capital) and "definite" in self.marks
+        return Naming(self.plural, named and "bare" in self.marks, unique)
 
     def among(self, *sets: str) -> bool:
         """Whether the noun (or its singular) is in one of these sets of words."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from recap.claims.lexicon import Lexicon
 from recap.claims.text.chunks import Chunk
-from recap.claims.text.clause import Clause
+from recap.claims.text.clause import Clause, Fronted
 from recap.claims.text.cursor import Cursor, Things
-from recap.claims.text.idioms import is_place, is_scene
+from recap.claims.text.idioms import compound, is_place, is_scene
 from recap.claims.text.model import TextClaim, Unsure
 from recap.claims.text.pronouns import as_subject
 from recap.claims.text.tokens import Sentence
@@ -18,6 +18,8 @@ FRAMES = frozenset(("answer", "yes", "no", "perspective", "viewpoint", "view", "
 """what is spoken of beside the picture; no pronoun means it"""
 IN_SCENES = ("inside", "contains")
 NOT_SAID = "it does not say what is there"
+TAKING = frozenset(("take", "shoot", "snap", "capture"))
+"""what is done to pictures; where that was says nothing of what is in them"""
 
 
 class TextRead:
@@ -35,6 +37,8 @@ class TextRead:
         """the subject of the clause before"""
         self.earlier: Things = []
         """what the sentence before names"""
+        self.heading: list[Fronted] = []
+        """where the things are that a list names: "On the table:" """
 
     def doubt(self, start: int, end: int, why: str) -> None:
         """Say that something was not understood."""
@@ -50,6 +54,8 @@ class SentenceRead:
         self.outer: list[Clause] = []
         """the clauses around a relative one"""
         self.named: Things = []
+        self.meant: dict[str, Things] = {}
+        """what pronouns meant in this sentence so far"""
         self.main_subjects: Things = []
 
     def _as_subjects(self, group: Things) -> Things:
@@ -72,12 +78,23 @@ class SentenceRead:
         start, end = min(c.start for c in said), max(c.end for c in said)
         if self.clause.unreal:
             self.reader.doubt(start, end, "it is supposed or wished, not said to be so")
+        elif not denied and self._is_choice(subjects, things):
+            self.reader.doubt(start, end, '"or" leaves open which')
         elif not subjects:
             self.reader.doubt(start, end, NOT_SAID)
         else:
             for subject in subjects:
                 for thing in things:
                     self._one(subject, relation, thing, denied)
+            for subject in self.clause.excluded if subjects is self.clause.subjects else ():
+                for thing in things:
+                    self._one(subject, relation, thing, not denied)
+
+    def _is_choice(self, subjects: Things, things: Things) -> bool:
+        """Whether one of several is meant: "on the tray or the table", "a cat or a dog is …"."""
+        between = [(group[0].end, group[-1].start) for group in (subjects, things) if len(group) > 1]
+        ors = [c.start for c in self.cursor.items if c.low == "or"]
+        return self.clause.either or any(start <= place < end for place in ors for start, end in between)
 
     def _one(self, subject: Chunk, relation: Chunk, thing: Chunk, denied: bool) -> None:
         said = [c for c in (subject, relation, thing) if c.start >= self.sentence.start]
@@ -85,10 +102,12 @@ class SentenceRead:
         pictured = is_scene(subject) and relation.name in IN_SCENES
         # "below a framed photo" is below a thing, "in the photo" is in the picture itself.
         framed = is_scene(thing) and not thing.marks & {"definite", "own", "bare"} and relation.name not in IN_SCENES
+        taken = self.clause.verb is not None and self.clause.verb.lemma in TAKING
+        pictured |= is_scene(subject) and taken
         if pictured or (is_place(subject) and not is_scene(subject)) or (is_place(thing) and not framed):
             return
-        vague = [c.name for c in (subject, thing) if c.noun in words()["modes.vague"]]
-        if thing.noun in ("side", "sides"):
+        vague = [c.name for c in (subject, thing) if _is_vague(c)]
+        if thing.noun in ("side", "sides") and thing.start > relation.start:
             self.reader.doubt(start, end, "it does not say which side")
         elif vague:
             self.reader.doubt(start, end, f'"{vague[0]}" leaves open what is meant')
@@ -105,3 +124,9 @@ class SentenceRead:
                     relation.phrase, self.clause.hedged, naming,
                 )
             )  # fmt: skip
+
+
+def _is_vague(thing: Chunk) -> bool:
+    """Whether a name leaves open what is meant: "the other", "the two", "the smaller"; a stove top is no top."""
+    number = thing.tag in ("CRD", "ORD", "AJC", "AJS") and (thing.noun.isalpha() or thing.noun.isdigit())  # no "box12"
+    return (thing.noun in words()["modes.vague"] or number) and not compound(thing)

@@ -9,6 +9,8 @@ from recap.claims.text.cursor import Cursor, Things
 from recap.claims.text.words import words
 
 SURFACES = ("on", "inside")
+Fronted = tuple[Chunk, Things, bool]
+"""a relation, its objects, and whether it is denied"""
 
 
 @dataclass
@@ -24,6 +26,8 @@ class Clause:
     owners: Things = field(default_factory=list[Chunk])
     owned: Things = field(default_factory=list[Chunk])
     """what the owners have, or are with"""
+    without: bool = False
+    """whether that is denied: "a bench without a cushion on it" """
     told: bool = False
     """whether something was already said of what is owned"""
     last: Things = field(default_factory=list[Chunk])
@@ -31,10 +35,16 @@ class Clause:
     last_relation: str = ""
     prepped: Chunk | None = None
     """the object of a preposition that is no relation"""
-    fronted: list[tuple[Chunk, Things, bool]] = field(default_factory=list[tuple[Chunk, Things, bool]])
-    """relations that stand before their subject, with their objects, and whether they are denied"""
+    fronted: list[Fronted] = field(default_factory=list[Fronted])
+    """relations that stand before their subject"""
+    excluded: Things = field(default_factory=list[Chunk])
+    """of which the opposite is said: "the dog, not the cat, is …" """
+    unjoined: list[tuple[Chunk, bool]] = field(default_factory=list[tuple[Chunk, bool]])
+    """relations whose object comes after another one, and whether they are denied: "left of and behind the sofa" """
     denied: bool = False
     hedged: bool = False
+    either: bool = False
+    """what is said leaves a choice: "either on the tray or …" """
     unreal: bool = False
     there: bool = False
     """ "there is": the subject comes after the verb"""
@@ -62,7 +72,9 @@ def owners_of_with(clause: Clause, cursor: Cursor, preposition: Chunk) -> Things
     named = before is not None and before.kind == "thing" and "pronoun" not in before.marks
     if before is None or not named or before in clause.subjects:
         return clause.subjects
-    if before in clause.owned or before in clause.objects or not clause.subjects or clause.verb is None:
+    if before in clause.owned or before in clause.objects or not clause.subjects:
+        return [before]
+    if clause.verb is None and not before.among("places.interiors"):
         return [before]
     # "beside a plate with a burger on it" speaks of the plate, "beside a couch with a bone in front of it" does not.
     after = cursor.after_list()
@@ -84,6 +96,9 @@ def subjects_of(clause: Clause, cursor: Cursor, relation: Chunk, things: Things)
         lemma = clause.verb.lemma
         if lemma in words()["verbs.placing"] or (lemma in words()["verbs.holding"] and body):
             return clause.objects
+        around = any(c.among("places.grounds", "places.interiors") for c in things)
+        if lemma in words()["verbs.working"] and relation.name == "on" and not around:
+            return clause.objects
     if before is not None and _about_neighbour(clause, relation, before, things):
         return [before]
     return _not_among(clause.subjects, things)
@@ -96,6 +111,10 @@ def _about_owned(clause: Clause, cursor: Cursor, things: Things) -> bool:
         return True
     if owner is None or owner not in clause.subjects:
         return True
+    if clause.told and any(c in clause.owners for c in clause.last):
+        return False  # "a pan with eggs in it on the stove"
+    if not clause.told and any("own" in c.marks and c.among("things.body") for c in clause.owned):
+        return True  # "a cat with its head in a cup"
     if clause.told and living(clause.owners):
         return False
     preposition = cursor.before(clause.owned[0], "and", "comma", "thing")

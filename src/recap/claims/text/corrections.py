@@ -35,6 +35,8 @@ def _better(tokens: Sequence[Token], i: int, relations: frozenset[int]) -> str |
     following = after.tag if after else ""
     if low == "cannot":
         return "VM0"
+    if low == "several":
+        return "DT0"
     if token.tag[:1] != "P" and not any(letter.isalnum() for letter in low) and low != "&":
         return "PUN"  # an emoji is no noun
     if before is None:
@@ -46,10 +48,17 @@ def _better(tokens: Sequence[Token], i: int, relations: frozenset[int]) -> str |
     if token.tag in ("VVB", "VVI") and before.tag == "CJC" and i > 1 and tokens[i - 2].tag in NOUNS:
         # "a keyboard, mouse and monitor on a desk": the last of a list
         return "NN1" if following in ("PRP", "PUN", "VBB", "VBD", "") else None
-    if token.tag in ("VVB", "VVI") and before.tag == "NN1" and following in ("PUN", "") and _names_one(tokens, i - 1):
-        return "NN1"  # "beneath a highway overpass.": one thing takes no plain verb
-    if token.tag in NOUNS and low in words()["verbs.positions"] and before.tag in NOUNS and _lacks_verb(tokens):
-        return "VVB" if after is not None and after.start in relations else None  # "a pen and a cup rest on a desk"
+    if token.tag in ("VVB", "VVI") and before.tag == "NN1" and _names_one(tokens, i - 1):
+        # "beneath a highway overpass", "a bus stop next to …": one thing takes no plain verb, "a cat and a dog sit" do
+        if low in words()["verbs.positions"] and any(t.tag == "CJC" for t in tokens[:i]):
+            return None
+        return "NN1" if following in ("PUN", "CJC", "PRP", "VBZ", "") or _begins(after, relations) else None
+    if token.tag in NOUNS and low in words()["verbs.positions"] and before.tag in NOUNS:
+        # "a pen and a cup rest on a desk", "on which the trophies stand", but "a hot dog stand beside …"
+        several = before.tag == "NN2" or any(t.tag == "CJC" for t in tokens[:i])
+        placed = _begins(after, relations) and _lacks_verb(tokens)
+        relative = before.tag == "NN2" and any(t.tag == "DTQ" for t in tokens[:i]) and following[:1] in ("V", "P", "")
+        return "VVB" if several and (placed or relative) else None
     if low in ("can", "cans") and token.tag != "NN1":
         return "NN1" if before.tag in NOUNS | {"AT0", "AJ0", "DPS"} and following[:1] not in ("V", "X", "A") else None
     if low == "up" and before.low == "close" and following == "PRF":
@@ -62,6 +71,10 @@ def _better(tokens: Sequence[Token], i: int, relations: frozenset[int]) -> str |
     return "NP0" if name and token.start not in relations and before.text not in ":.;,(-" else None
 
 
+def _begins(token: Token | None, relations: frozenset[int]) -> bool:
+    return token is not None and token.start in relations
+
+
 def _article(tokens: Sequence[Token], at: int) -> str:
     while at >= 0 and tokens[at].tag in NOUNS | ADJECTIVES:
         at -= 1
@@ -69,9 +82,9 @@ def _article(tokens: Sequence[Token], at: int) -> str:
 
 
 def _names_one(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the noun there has "a" before it, and nobody saw or let it do something: "watching a dog jump"."""
+    """Whether the noun there has an article, and nobody saw or let it do something: "watching a dog jump"."""
     seen = any(t.lemma in PERCEIVING and t.tag[0] == "V" for t in tokens[:at])
-    return _article(tokens, at) in ("a", "an", "one") and not seen
+    return _article(tokens, at) in ("a", "an", "one", "the", "this", "that") and not seen
 
 
 def _lacks_verb(tokens: Sequence[Token]) -> bool:

@@ -65,7 +65,7 @@ class Cursor:
         has had its verb stops before a name with a verb: "there are two donuts, and a cup is beside them".
         """
         group = [first]
-        while self.peek() in _JOINS:
+        while self.peek() in _JOINS and not self._is(0, "(", ")"):
             skip = 0
             while self.peek(skip) in _JOINS or self._is(skip, "also", "even"):
                 skip += 1
@@ -74,7 +74,7 @@ class Cursor:
             kinds = {c.kind for c in joined}
             if more is None or more.kind != "thing" or ("not" in kinds and not any(c.low == "nor" for c in joined)):
                 break
-            if not open_ended and self.peek(skip + 1) in ("verb", "relation", "with"):
+            if not open_ended and (self.peek(skip + 1) in ("verb", "relation", "with") or self._is_sided(skip + 1)):
                 break
             if not kinds & {"and", "not"} and not self._listed(skip):
                 break
@@ -84,6 +84,11 @@ class Cursor:
             group.append(more)
             self.at += skip + 1
         return group
+
+    def _is_sided(self, ahead: int) -> bool:
+        """Whether "to the right" comes there, without a thing that it is right of."""
+        to, side = self.ahead(ahead), self.ahead(ahead + 1)
+        return to is not None and to.kind == "prep" and side is not None and side.noun in ("left", "right")
 
     def _is(self, ahead: int, *lows: str) -> bool:
         item = self.ahead(ahead)
@@ -95,3 +100,26 @@ class Cursor:
         while place < len(self.items) and self.items[place].kind in ("thing", "comma"):
             place += 1
         return place < len(self.items) and self.items[place].kind == "and"
+
+
+def without_asides(items: Sequence[Chunk]) -> tuple[list[Chunk], list[list[Chunk]]]:
+    """The chunks without what brackets hold, and that by itself: "the mug (a gift) is …", "a cat (Felix) and a dog".
+
+    What goes on with the sentence stays in it: "the mug (on the tray) is …".
+    """
+    kept: list[Chunk] = []
+    asides: list[list[Chunk]] = []
+    aside: list[Chunk] = []
+    for item in items:
+        if aside or item.low == "(":
+            aside.append(item)
+        else:
+            kept.append(item)
+        if aside and item.low == ")":
+            opens = next((c.kind for c in aside[1:] if c.kind != "other"), "other")
+            if opens == "thing":
+                asides.append(aside[1:-1])
+            else:
+                kept += aside
+            aside = []
+    return kept + aside, asides

@@ -12,7 +12,7 @@ _BY_VERB = {"in": "verbs.states", "on": "verbs.phrasal"}
 
 def is_scene(thing: Chunk) -> bool:
     """Whether a name is the picture itself."""
-    return not _compound(thing) and thing.noun in words()["places.scenes"]
+    return not compound(thing) and thing.noun in words()["places.scenes"]
 
 
 def is_place(thing: Chunk) -> bool:
@@ -21,7 +21,12 @@ def is_place(thing: Chunk) -> bool:
     The top of a thing is one: "a blanket over the back of the sofa".
     """
     of = thing.part_of
-    part = thing.noun in words()["places.words"] and not _compound(thing) and "own" not in thing.marks
+    part = thing.noun in words()["places.words"] and not compound(thing) and "own" not in thing.marks
+    # "the photo's lower left corner"
+    pictures = any(t.tag == "POS" for t in thing.tokens) and any(
+        t.low in words()["places.scenes"] for t in thing.tokens
+    )
+    part = part or (pictures and thing.noun in words()["places.words"])
     return is_scene(thing) or (part and (of is None or of.low in words()["places.scenes"]))
 
 
@@ -38,7 +43,7 @@ def is_idiom(relation: Chunk, thing: Chunk, subjects: Sequence[Chunk], said: Chu
     if verb is not None and verb.lemma in words().sets.get(_BY_VERB.get(relation.phrase, ""), ()):
         return True
     people = any(c.among("things.persons") for c in subjects)
-    nouns = {thing.name.lower()} if _compound(thing) else {thing.noun, thing.name.lower()}
+    nouns = {thing.name.lower()} if compound(thing) else {thing.noun, thing.name.lower()}
     if thing.noun in listed.get("always", ()):
         return True
     kinds = ["nouns"] + ["bare"] * ("bare" in said.marks) + ["people"] * people + ["reflexive"] * ("own" in said.marks)
@@ -60,7 +65,7 @@ def is_clothes(thing: Chunk | None) -> bool:
     return thing is not None and thing.noun in words().idioms["in"]["clothes"]
 
 
-def _compound(thing: Chunk) -> bool:
+def compound(thing: Chunk) -> bool:
     """Whether another noun makes the noun another thing: a picture frame is no frame of a picture."""
     before = [t for t in thing.tokens if thing.head is not None and t.start < thing.head.start]
     return bool(before) and before[-1].tag in NOUNS

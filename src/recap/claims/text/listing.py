@@ -18,9 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from recap.claims.graph import Graph
 from recap.claims.lexicon import Lexicon
 from recap.claims.naming import ARTICLES, SINGULAR, lowered, naming_of
+from recap.claims.text.dressing import plain
 from recap.claims.text.extract import extract
 from recap.claims.text.model import EXISTS, Extraction, TextClaim, Unsure
-from recap.claims.text.tokens import plain, sentences
+from recap.claims.text.tokens import sentences
 from recap.claims.text.words import text_lexicon, words
 from recap.errors import RecapError, RecapWarning, one_of, quoted
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from recap.claims.text.chunks import ADJECTIVES, NOUNS, PARTICIPLES, Chunk
@@ -18,6 +18,26 @@ QUANTITIES = frozenset(
 """kept in the name: "several boats" """
 POINTING = frozenset(("the", "this", "that", "these", "those"))
 PARTS = frozenset(("one", "neither", "both", "all", "some", "each", "none", "most", "several", "many", "two", "three"))
+MADE = frozenset(
+    (
+        "covered",
+        "filled",
+        "lined",
+        "topped",
+        "shaped",
+        "sized",
+        "colored",
+        "coloured",
+        "powered",
+        "drawn",
+        "themed",
+        "stained",
+        "framed",
+    )
+)
+"""participles that make one word of a noun and themselves"""
+WHERE = frozenset(("position", "location", "placement"))
+SIGNS = frozenset(("sign", "trace", "evidence", "hint", "indication"))
 PLURAL = frozenset(("two", "three", "four", "five", "six", "several", "many", "few", "both", "2", "3", "4", "5"))
 
 
@@ -54,7 +74,13 @@ class Names:
         tokens, end = self.tokens, name.end
         part_of: Token | None = None
         while end + 1 < len(tokens) and tokens[end].tag == "PRF" and (more := self._simple(end + 1)) is not None:
-            if tokens[name.head].low in words()["places.pictures"] and not self._is_placed(start):
+            head = tokens[name.head].low
+            if head in SIGNS and ("no" in name.marks or tokens[start].low == "any"):
+                # "no sign of a cat on …", "cannot find any trace of a cat on …"
+                start, name = end + 1, replace(more, marks=more.marks | (name.marks & {"no"}))
+            elif head in words()["places.pictures"] and not (
+                self._is_placed(start) or (self._is_hung(more.end) and head not in WHERE)
+            ):
                 start, name = end + 1, more  # "a photo of a cat": the cat is the thing
             else:
                 part_of = tokens[more.head]
@@ -63,6 +89,9 @@ class Names:
         head = tokens[name.head]
         numbers = {t.low for t in tokens[start : name.head + 1] if t.tag in ("CRD", "DT0")}
         counted = part_of is not None and head.low in ("number", "couple", "lot", "lots")
+        counted |= head.tag != "NN1" and bool(
+            {t.low for t in tokens[start : name.head] if t.tag == "CRD"} - {"one", "1"}
+        )
         plural = head.tag == "NN2" or head.low == "people" or bool(numbers & PLURAL) or counted
         named = joined(tokens[name.first : end])
         first = tokens[name.first]
@@ -74,6 +103,11 @@ class Names:
         """Whether a picture here is itself in a place, "on the wall hangs a picture of …", or said to be there."""
         return any(self.begins_relation(place) or self.tokens[place].tag == "EX0" for place in range(start))
 
+    def _is_hung(self, after: int) -> bool:
+        """Whether what follows "a photo of a cat" is said of the photo: "… hangs on the wall"."""
+        low = self.tokens[after].low if after < len(self.tokens) else ""
+        return self._tag(after) in ("VVZ", "VBZ", "VBD") or low in ("hanging", "hung", "mounted", "displayed", "pinned")
+
     def _part_of(self, start: int) -> tuple[Chunk, int] | None:
         """ "one of the cushions", "both of the boys", "neither of the cats"."""
         quantity = self.tokens[start].low
@@ -84,7 +118,8 @@ class Names:
         marks = name.marks | ({"no"} if quantity in ("neither", "none") else set[str]())
         plural = quantity not in ("one", "each")
         tokens = tuple(self.tokens[start : name.end])
-        return Chunk("thing", tokens, joined(said), head=self.tokens[name.head], plural=plural, marks=marks), name.end
+        named = joined(said) if start else joined(said)[0].lower() + joined(said)[1:]
+        return Chunk("thing", tokens, named, head=self.tokens[name.head], plural=plural, marks=marks), name.end
 
     def _tag(self, place: int) -> str:
         return self.tokens[place].tag if 0 <= place < len(self.tokens) else ""
@@ -133,7 +168,11 @@ class Names:
             return head is not None
         if head is not None:
             numbered = tag == "CRD" and tokens[head].tag == "NP0"
-            return numbered or (tag in ADJECTIVES and previous == "POS" and following in NOUNS)
+            made = tokens[at].low in MADE and previous == "NN1" and following in NOUNS  # "a snow covered slope"
+            made |= (
+                determined and tokens[at].low in words()["things.colours"] and following in NOUNS
+            )  # "a neon green sign"
+            return made or numbered or (tag in ADJECTIVES and previous == "POS" and following in NOUNS)
         if tag in ADJECTIVES:
             return True
         if tag in PARTICIPLES and following in NOUNS | ADJECTIVES | PARTICIPLES:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from recap.claims.text.chunker import chunks
 from recap.claims.text.chunks import Chunk
 from recap.claims.text.claiming import FRAMES, NOT_SAID, TextRead
-from recap.claims.text.clause import Clause, living, owners_of_with
-from recap.claims.text.cursor import Things
+from recap.claims.text.clause import Clause, Fronted, owners_of_with
+from recap.claims.text.cursor import Things, without_asides
 from recap.claims.text.idioms import is_place
-from recap.claims.text.relations import RelationReading
 from recap.claims.text.tokens import LONGEST_SENTENCE, Sentence
+from recap.claims.text.verbs import VerbReading
 from recap.claims.text.words import words
 
 ARTICLES = ("a", "an", "the")
@@ -26,14 +28,26 @@ class Reader(TextRead):
         if len(sentence.tokens) > LONGEST_SENTENCE:
             self.doubt(sentence.start, sentence.end, f"it is a sentence of {len(sentence.tokens)} words")
             return
-        reading = _Reading(self, chunks(sentence, self.text, self.lexicon), sentence)
-        reading.run()
+        items, asides = without_asides(chunks(sentence, self.text, self.lexicon))
+        heading = self.heading if sentence.listed else []
+        reading = _Reading(self, items, sentence)
+        reading.run(heading)
         if reading.named:
             self.earlier, self.topic = reading.named, reading.main_subjects or self.topic
+        for aside in asides:
+            _Reading(self, aside, sentence).run()
 
 
-class _Reading(RelationReading):
-    def run(self) -> None:
+class _Reading(VerbReading):
+    def run(self, heading: Sequence[Fronted] = ()) -> None:
+        """Read all of it. `heading` says where the things of a list are, if this is an item of one."""
+        kinds = {c.kind for c in self.cursor.items}
+        self.reader.heading = list(heading)
+        if heading and self.cursor.peek() == "thing" and not kinds & {"relation", "verb"}:
+            self.clause.fronted = list(heading)
+        head = self.cursor.ahead()
+        if head is not None and head.low in ("had", "were", "should") and self.cursor.peek(1) == "thing":
+            self.clause.unreal = True  # "Had the ladder been against the wall, …"
         if self._commands():
             if "relation" in self.cursor.shape():
                 self.reader.doubt(self.sentence.start, self.sentence.end, "it tells somebody to do something")
@@ -50,18 +64,22 @@ class _Reading(RelationReading):
                 case "which":
                     self._which(item)
                 case "stop":
-                    self._close()
+                    if not self._is_labelled(item) and not (item.low == ":" and self.cursor.ahead() is None):
+                        self._close()
                 case "there":
                     self.clause.there = True
                 case "but":
-                    self.clause.denied = False
+                    self.clause.denied = self.clause.either = False
                 case "not":
                     self.clause.denied = True
                 case "other":
                     self.clause.hedged |= item.low in words()["modes.hedges"]
-                    self.clause.unreal |= item.low in words()["modes.unreal"]
+                    self.clause.unreal |= item.low in words()["modes.unreal"] or item.low.endswith(" to")
+                    self.clause.either |= item.low == "either"
                 case _:
                     pass
+        if self.cursor.items and self.cursor.items[-1].low == ":" and not self.reader.heading:
+            self.reader.heading, self.clause.fronted = self.clause.fronted, []
         self._close()
 
     def _commands(self) -> bool:
@@ -103,16 +121,36 @@ class _Reading(RelationReading):
             return None
         if kind in ("and", "comma") and clause.owned and self.cursor.peek() == "relation":
             # "a desk with a lamp on top and a chair in front of it"
-            clause.owned = self.cursor.group(item, open_ended=True)
+            if clause.owners and clause.owners[0].among("places.interiors"):
+                clause.last = clause.last or clause.owned  # "a room with a couch and a table in front of it"
+            clause.owned, clause.told = self.cursor.group(item, open_ended=True), False
             self._note(clause.owned)
             return None
         self._skip_apposition(item)
+        excluded = self._excluded()
         denied = "no" in item.marks or (before is not None and before.low in ("neither", "nor"))
         group = self.cursor.group(item, open_ended=True)
         self._note(group)
         if clause.fronted and clause.verb is not None and not clause.subjects and not clause.there:
             return self._settle(group)  # "Hanging over the table is a chandelier."
-        return self._begin(group, denied)
+        self._begin(group, denied)
+        self.clause.excluded = excluded
+        return None
+
+    def _excluded(self) -> Things:
+        """ "The dog, not the cat, is …" """
+        skip = 0
+        while self.cursor.peek(skip) in ("comma", "but", "and"):
+            skip += 1
+        thing = self.cursor.ahead(skip + 1)
+        end = skip + (3 if self.cursor.peek(skip + 2) == "comma" else 2)
+        if self.cursor.peek(skip) != "not" or thing is None or thing.kind != "thing" or self.cursor.peek(end) != "verb":
+            return []
+        nor = self.cursor.ahead(skip)
+        if nor is not None and nor.low in ("nor", "neither"):
+            return []
+        self.cursor.at += end
+        return [thing]
 
     def _is_shown(self) -> bool:
         """Whether somebody sees something next, and no more is said of who does."""
@@ -122,10 +160,22 @@ class _Reading(RelationReading):
     def _skip_apposition(self, item: Chunk) -> None:
         """ "The dog, a golden retriever, is …" and "Two people, a man and a woman, are …" name the same twice."""
         again = self.cursor.ahead(1)
-        if self.cursor.comes("comma", "thing", "comma", "verb") and again is not None:
+        if self.cursor.peek() == "comma" and (skipped := self._interjection()):
+            self.cursor.at += skipped
+        elif self.cursor.comes("comma", "thing", "comma", "verb") and again is not None:
             self.cursor.at += 3 if again.tokens[0].low in ARTICLES else 0
         elif item.plural and self.cursor.comes("comma", "thing", "and", "thing", "comma", "verb"):
             self.cursor.at += 5
+
+    def _interjection(self) -> int:
+        """How many chunks ", as far as I can tell," has before the verb of the sentence; 0 if there is none."""
+        rest = self.cursor.items[self.cursor.at + 1 : self.cursor.at + 9]
+        end = next((place for place, c in enumerate(rest) if c.kind == "comma"), 0)
+        inside, verb = rest[:end], self.cursor.ahead(end + 2)
+        spoken = any(c.low in OBSERVERS for c in inside) or (inside and inside[0].low in ("as", "it"))
+        if not spoken or verb is None or verb.kind != "verb" or any(c.kind == "relation" for c in inside):
+            return 0
+        return end + 2
 
     def _with(self, item: Chunk, preposition: Chunk) -> None:
         clause = self.clause
@@ -137,7 +187,7 @@ class _Reading(RelationReading):
         self._note(group)
         if owners is not None:
             clause.owners, clause.owned, clause.told = owners, group, False
-            clause.denied |= preposition.low == "without"
+            clause.without = preposition.low == "without"
         return None
 
     def _after_verb(self, item: Chunk, verb: Chunk) -> None:
@@ -147,12 +197,14 @@ class _Reading(RelationReading):
             # "I believe the towel is …": a clause of its own.
             self.clause = Clause(hedged=clause.hedged, unreal=clause.unreal, denied=clause.denied)
             return self._begin(self.cursor.group(item, open_ended=True), "no" in item.marks)
-        nobody = not clause.subjects or any(is_place(c) for c in clause.subjects)
+        presented = any(c.noun in words()["modes.presented"] for c in clause.subjects)
+        nobody = not clause.subjects or any(is_place(c) for c in clause.subjects) or presented
         shows = verb.lemma in words()["verbs.showing"] and (nobody or verb.lemma in ("watch", "photograph"))
         has = verb.lemma in words()["verbs.having"]
         inverted = bool(clause.fronted) and not clause.subjects
         if not (inverted or clause.there or shows or has or (nobody and "be" in verb.marks)):
-            clause.objects = self.cursor.group(item, open_ended=False)
+            # What follows "wearing bells and a hat" is where the one is who wears them.
+            clause.objects = self.cursor.group(item, open_ended=verb.lemma == "wear")
             return self._note(clause.objects)
         group = self.cursor.group(item, open_ended=True, after_verb=True)
         self._note(group)
@@ -199,42 +251,16 @@ class _Reading(RelationReading):
         for relation, things, is_denied in fronted:
             self._claim(clause.subjects, relation, things, is_denied or clause.denied)
 
-    # Verbs and clauses
-
-    def _verb(self, item: Chunk) -> None:
-        clause, before = self.clause, self.cursor.before(item)
-        # "toys piled on it" after "with": a past form that is a participle.
-        finite = "finite" in item.marks and not (clause.owned and item.tag == "VVD" and len(item.tokens) == 1)
-        if finite and self.outer and clause.verb is not None:
-            self.clause = clause = self.outer.pop()  # the relative clause has its verb; this one is the sentence's
-        aside = before is not None and before.kind == "comma"  # "a tray with a cup on it, sitting on a bed"
-        if clause.owned and (finite or aside or living(clause.owners)):
-            clause.owned = []
-        if finite and clause.verb is not None and clause.subjects and before is not None:
-            clause.denied &= before.kind not in ("and", "comma", "but")
-        neighbour = before is not None and (before in clause.last or before in clause.objects)
-        if item.tag == "VVN" and not finite and before is not None and neighbour and clause.subjects:
-            # "a car parked in front of a house": the participle goes with the thing right before it.
-            self.outer.append(clause)
-            self.clause = clause = clause.inner([before])
-        if clause.verb is None or finite or "participle" in item.marks:
-            clause.verb, clause.objects = item, []
-        if finite and clause.joined and (item.tokens[0].low in ("are", "were", "have") or item.tokens[0].tag == "VVB"):
-            clause.subjects, clause.joined = clause.joined + clause.subjects, []
-        clause.denied |= "not" in item.marks
-        clause.hedged |= "hedged" in item.marks
-        clause.unreal |= "unreal" in item.marks
-
-    def _which(self, item: Chunk) -> None:
-        """A relative clause speaks of the thing before it."""
-        before, kept = self.cursor.before(item, "comma"), self.clause
-        if before is None or before.kind != "thing" or "pronoun" in before.marks:
-            # "It appears that …", "I think that …": a clause of its own.
-            denied = kept.denied and self.cursor.peek() != "thing"
-            self.clause = Clause(hedged=kept.hedged, unreal=kept.unreal, denied=denied)
-            return
-        self.outer.append(kept)
-        self.clause = kept.inner(list(kept.subjects) if before in kept.subjects else [before])
+    def _is_labelled(self, colon: Chunk) -> bool:
+        """ "Mug: on the table", "On the table: a mug": the clause goes on behind the colon."""
+        clause, after = self.clause, self.cursor.ahead()
+        if colon.low != ":" or after is None or clause.verb is not None or clause.last:
+            return bool(colon.low == ":" and after and after.kind == "thing" and clause.fronted and not clause.subjects)
+        no_thing = FRAMES | words()["modes.labels"]
+        named = bool(clause.subjects) and not any(is_place(c) or c.noun in no_thing for c in clause.subjects)
+        return named and (
+            after.kind == "relation" or (after.kind == "verb" and after.lemma in words()["verbs.positions"])
+        )
 
     def _close(self) -> None:
         """The end of a clause that cannot go on."""

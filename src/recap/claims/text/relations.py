@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from recap.claims.text.chunks import Chunk
 from recap.claims.text.claiming import SentenceRead
-from recap.claims.text.clause import Clause, subjects_of
+from recap.claims.text.clause import Clause, living, subjects_of
 from recap.claims.text.cursor import Things
 from recap.claims.text.idioms import is_clothes, is_idiom, is_place
 from recap.claims.text.pronouns import as_object, fits, only_one, owns
@@ -30,6 +32,11 @@ class RelationReading(SentenceRead):
         while cursor.peek() in ("other", "not") and cursor.peek(1) == "thing":
             denied |= cursor.peek() == "not"
             cursor.at += 1
+        if self._is_unjoined(item):
+            clause.unjoined.append((item, denied))
+            return None
+        if clause.unjoined and cursor.comes("comma", "thing"):
+            cursor.at += 1  # "on, not under, the bed"
         if cursor.peek() != "thing" or item.phrase in ("on top", "in front"):
             return self._without_object(item, denied)
         first = cursor.items[cursor.at]
@@ -38,22 +45,73 @@ class RelationReading(SentenceRead):
         joined = before is not None and before.kind in ("and", "comma", "but")
         inverted = joined and bool(clause.subjects) and self._subject_follows()
         group = cursor.group(first, open_ended=False)
-        things = [m for each in group for m in (self._meant(item, each) if "pronoun" in each.marks else [each])]
         if inverted:
             self.clause = clause = Clause(unreal=clause.unreal)  # "…, and above them hangs a painting"
+        things = [m for each in group for m in (self._meant(item, each) if "pronoun" in each.marks else [each])]
         self._note(group)
+        unjoined, clause.unjoined = clause.unjoined, []
         if not things or self._is_no_place(item, things, first):
             return None
+        clause.either |= self._another_may_be()
         if not self._may_claim(item, things):
             clause.prepped = things[-1]
             return None
+        # A pronoun is part of the claim's place, though not of its name.
+        pronouns = [t for c in group if "pronoun" in c.marks for t in c.tokens]
+        placed = replace(item, tokens=(*item.tokens, *pronouns))
         if clause.subjects or clause.owned or clause.objects:
-            self._claim(subjects_of(clause, cursor, item, things), item, things, denied)
+            subjects = subjects_of(clause, cursor, item, things)
+            denied |= clause.without and all(c in clause.owned for c in subjects)
+            for relation, is_denied in unjoined:
+                self._claim(subjects, relation, things, is_denied)
+            self._claim(subjects, placed, things, denied)
             clause.denied &= before is None or before.kind != "not"
+            self._contrast(item, subjects, things, denied)
         else:
-            clause.fronted.append((item, things, denied))
+            clause.fronted += [(relation, things, is_denied) for relation, is_denied in unjoined]
+            clause.fronted.append((placed, things, denied))
         clause.last, clause.last_relation = things, item.name
         return None
+
+    def _is_unjoined(self, item: Chunk) -> bool:
+        """Whether another relation comes before the object of this one: "left of and behind the sofa"."""
+        if item.phrase in words().adverbs and self.clause.owned:
+            return False
+        skip = 0
+        while self.cursor.peek(skip) in ("comma", "and", "but", "not") or self._adverb(skip):
+            skip += 1
+        relation = self.cursor.ahead(skip)
+        return (
+            0 < skip < 4
+            and self.cursor.peek(skip - 1) != "comma"
+            and relation is not None
+            and relation.kind == "relation"
+        )
+
+    def _adverb(self, ahead: int) -> bool:
+        item = self.cursor.ahead(ahead)
+        return item is not None and item.kind == "other" and item.tokens[0].tag == "AV0"
+
+    def _another_may_be(self) -> bool:
+        """Whether "or" and another place follow: "on the tray or on the table"."""
+        skip = 1 if self.cursor.peek() == "comma" else 0
+        either = self.cursor.ahead(skip)
+        return either is not None and either.low == "or" and self.cursor.peek(skip + 1) == "relation"
+
+    def _contrast(self, item: Chunk, subjects: Things, things: Things, denied: bool) -> None:
+        """ "on the bed, not the sofa", "on the shelf rather than the table": the same, denied of another thing."""
+        skip = 1 if self.cursor.peek() == "comma" else 0
+        another, after = self.cursor.ahead(skip + 1), self.cursor.peek(skip + 2)
+        if self.cursor.peek(skip) != "not" or another is None or another.kind != "thing" or denied:
+            return
+        if "pronoun" in another.marks or after in ("verb", "relation", "with", "which"):
+            return
+        self.cursor.at += skip + 2
+        self._note([another])
+        if living(subjects) == living([another]) != living(things):
+            self._claim([another], item, things, True)  # "the dog is on the bed, not the cat"
+        else:
+            self._claim(subjects, item, [another], True)
 
     def _is_no_place(self, item: Chunk, things: Things, said: Chunk) -> bool:
         """An idiom, or a relation among three things."""
@@ -63,7 +121,8 @@ class RelationReading(SentenceRead):
             self.reader.doubt(item.start, end, '"between" relates three things')
             return True
         verb = before if before is not None and before.kind == "verb" else None
-        if not is_idiom(item, things[0], clause.owned or clause.subjects, said, verb):
+        whom = (clause.owned or clause.subjects) + ([before] if before is not None and before.kind == "thing" else [])
+        if not is_idiom(item, things[0], whom, said, verb):
             return False
         while is_clothes(said) and self.cursor.comes("and", "thing") and is_clothes(self.cursor.ahead(1)):
             self.cursor.at += 2  # "in sunglasses and a straw hat"
@@ -81,6 +140,11 @@ class RelationReading(SentenceRead):
             others = [c for c in named if c not in self.clause.subjects + self.clause.owned]
             if found or any(owns(_possessive(relation), c) if pronoun is None else fits(pronoun, c) for c in others):
                 break
+        known = [] if pronoun is None else self.meant.get(pronoun.low, [])
+        if not found and not any(c in self.clause.subjects for c in known):
+            found = known  # the same pronoun means the same thing: "a desk with a lamp on it …, and a chair beside it"
+        if pronoun is not None and found:
+            self.meant[pronoun.low] = found
         if not found:
             said = pronoun or relation
             self.reader.doubt(relation.start, max(relation.end, said.end), f'"{said.low}" may mean several things')
@@ -125,13 +189,15 @@ class RelationReading(SentenceRead):
     def _without_object(self, item: Chunk, denied: bool) -> None:
         """ "with a lamp on top", "has milk inside": the second thing is the one that has the first."""
         clause, relation = self.clause, words().adverbs.get(item.low)
-        if relation and clause.owned and clause.owners and not is_place(clause.owners[0]):
+        if relation and clause.owned and clause.owners and not clause.told and not is_place(clause.owners[0]):
             made = Chunk("relation", item.tokens, relation, item.low)
-            self._claim(clause.owned, made, clause.owners, denied)
+            self._claim(clause.owned, made, clause.owners, denied or clause.without)
 
     def _behind_which(self, item: Chunk) -> None:
         """ "a fence behind which a bear sits" """
-        things = self.clause.last or self.clause.subjects[-1:]
+        before = self.cursor.before(item, "comma")
+        named = before is not None and before.kind == "thing" and "pronoun" not in before.marks
+        things = [before] if before is not None and named else self.clause.last or self.clause.subjects[-1:]
         self.cursor.take()
         while self.cursor.peek() in ("there", "verb"):
             self.cursor.take()

@@ -9,11 +9,23 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-_WORD = re.compile(r"\d+(?:-[^\W\d_]+)+|\d+(?:[.,]\d+)*|[^\W_]+(?:[-.&/][^\W_]+)*|n't|'\w*|[^\w\s]")
-_SAME_LENGTH = str.maketrans({"’": "'", "‘": " ", "“": " ", "”": " ", '"': " ", "*": " ", "`": " ", "_": " ", "#": " "})
-"""what only dresses a text becomes a space, so that every place stays where it was"""
-_END = re.compile(r"(?<=[.!?…])[\s\"')\]]+(?=\S)|\n+")
-_ABBREVIATED = re.compile(r"\b(?:mr|mrs|ms|dr|st|vs|etc|e\.g|i\.e|no|approx)\.$", re.IGNORECASE)
+from recap.claims.text.dressing import plain
+
+_TITLES = "Mr|Mrs|Ms|Dr|St|Prof|Mt|Ft|Jr|Sr|Sgt|Lt|Capt|Rev|Gen"
+_WORD = re.compile(
+    rf"(?:{_TITLES})\.(?!\w)|(?<![\w.])(?:[^\W\d_]\.){{2,}}(?!\w)|\d+(?:-[^\W\d_]+)+|\d+(?:[.,]\d+)*"
+    r"|[^\W_]+(?:[-.&/][^\W_]+)*|n't|'\w*|[^\w\s]"
+)
+_END = re.compile(r"(?<=[.!?…])[\s\"')\]]+(?=\S)|(?<![ \t])[ \t]*\n\s*")
+_BEFORE_BREAK = re.compile(
+    r"(?:,|\b(?:an?|the|of|is|are|was|were|to|in|on|at|and|with|that|which|by|from|under|behind|above|below|next|near|left|right|its|his|her|their))$",
+    re.IGNORECASE,
+)
+_AFTER_BREAK = re.compile(r"(?:of|and|is|are|which|that|with)\b")
+"""words at the end or the head of a line that show that a sentence only breaks there"""
+_ABBREVIATED = re.compile(rf"\b(?:{_TITLES}|vs|e\.g|i\.e|approx)\.$", re.IGNORECASE)
+_MAY_END = re.compile(r"\b(?:etc|no|[a-z](?:\.[a-z])+)\.$", re.IGNORECASE)
+"""abbreviations that a sentence may end with; it goes on with a small letter or a number"""
 _LISTED = re.compile(r"^\s*(?:[-–•·+>]|\(?\d{1,2}[.)])\s+")
 LONGEST_WORD = 24
 LONGEST_SENTENCE = 150
@@ -43,11 +55,8 @@ class Sentence:
     start: int
     end: int
     asks: bool
-
-
-def plain(text: str) -> str:
-    """The text without what only dresses it, character by character."""
-    return text.translate(_SAME_LENGTH)
+    listed: bool = False
+    """whether it is an item of a list"""
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -62,11 +71,12 @@ def sentences(text: str) -> Iterator[Sentence]:
             first = words[0][0]
             lowered = [first.lower() if first != "I" and not first.isupper() else first, *(w for w, _, _ in words[1:])]
             # The tagger takes the square of a word's length: what is no word is shown to it as one.
-            shown = [word if len(word) <= LONGEST_WORD else "thing" for word in lowered]
+            shown = [word.rstrip(".") or word if len(word) <= LONGEST_WORD else "thing" for word in lowered]
             known = _tagger().tag_sent(shown, taglevel=1) if len(shown) <= LONGEST_SENTENCE else _untagged(shown)
             tagged = zip(words, known, strict=True)
             tokens = tuple(Token(w, str(lemma).lower(), tag, a, b) for (w, a, b), (_, lemma, tag) in tagged)
-            yield Sentence(tokens, start, end, body[start:end].rstrip(" )'").endswith("?"))
+            asks = body[start:end].rstrip(" )'").endswith("?")
+            yield Sentence(tokens, start, end, asks, listed is not None)
 
 
 def _untagged(words: list[str]) -> list[tuple[str, str, str]]:
@@ -76,12 +86,34 @@ def _untagged(words: list[str]) -> list[tuple[str, str, str]]:
 def _spans(body: str) -> Iterator[tuple[int, int]]:
     start = 0
     for gap in _END.finditer(body):
-        if gap[0].startswith("\n") or not (
-            _ABBREVIATED.search(body[start : gap.start()]) or _LISTED.fullmatch(body[start : gap.end()])
+        stops = gap.start() > 0 and body[gap.start() - 1] in ".!?…" and "\n" not in gap[0]
+        if not (
+            (_is_abbreviated(body, gap) or _is_number(body, start, gap.end())) if stops else _is_wrapped(body, gap)
         ):
             yield start, gap.start()
             start = gap.end()
     yield start, len(body)
+
+
+def _is_wrapped(body: str, gap: re.Match[str]) -> bool:
+    """Whether a line breaks inside a sentence."""
+    before = body[max(0, gap.start() - LONGEST_WORD) : gap.start()]
+    if gap[0].count("\n") > 1 or not before or before[-1] in ".!?…:;" or gap.end() == len(body):
+        return False
+    goes_on = body[gap.end()].islower()
+    return goes_on and bool(_BEFORE_BREAK.search(before) or _AFTER_BREAK.match(body, gap.end()))
+
+
+def _is_abbreviated(body: str, gap: re.Match[str]) -> bool:
+    """Whether the stop before a gap belongs to an abbreviation. Only its last word counts, however long the text."""
+    word = body[max(0, gap.start() - LONGEST_WORD) : gap.start()]
+    goes_on = body[gap.end()].islower() or body[gap.end()].isdigit()
+    return _ABBREVIATED.search(word) is not None or (goes_on and _MAY_END.search(word) is not None)
+
+
+def _is_number(body: str, start: int, end: int) -> bool:
+    """Whether this is all a list's number: "1. " """
+    return end - start <= LONGEST_WORD and _LISTED.fullmatch(body[start:end]) is not None
 
 
 def _words(body: str, start: int, end: int) -> Iterator[tuple[str, int, int]]:

@@ -8,11 +8,12 @@ from typing import Any, cast
 
 from recap.chats import ChatQuestion, NotAuditableError, as_dicts, read_messages
 from recap.claims import Graph
-from recap.claims.text.extract import LONGEST
 from recap.server.guard.upstream import DONE, data_of
 from recap.server.intake.bodies import is_intricate
 from recap.server.service import Limits
 
+LONGEST = 400_000
+"""characters of an answer that are kept, with what was thought before it"""
 NO_ID = "recap"
 """the id of an answer to which the upstream gives none"""
 
@@ -45,7 +46,9 @@ def read_answer(body: bytes, limits: Limits) -> ChatAnswer:
 class ChatAnswer:
     """The beginning of an answer, read whole or event by event."""
 
-    head: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+    kept: int = 0
+    """characters in them"""
     why: str | None = None
     """why it is not audited"""
     finished: bool = False
@@ -61,11 +64,12 @@ class ChatAnswer:
     @property
     def text(self) -> str:
         """Its beginning; NotAuditableError where it is not one answer in words."""
-        if self.why is None and not self.head.strip():
+        head = "".join(self.pieces)
+        if self.why is None and not head.strip():
             self.why = "the upstream's answer has no text"
         if self.why is not None:
             raise NotAuditableError(self.why)
-        return self.head
+        return head
 
     def read_event(self, event: bytes) -> None:
         """One more event of a stream."""
@@ -92,8 +96,9 @@ class ChatAnswer:
             if message.get("tool_calls") or message.get("function_call"):
                 raise NotAuditableError("the upstream's answer calls a tool")
             content = message.get("content")
-            if isinstance(content, str) and len(self.head) < LONGEST:
-                self.head = (self.head + content)[:LONGEST]
+            if isinstance(content, str) and self.kept < LONGEST:
+                self.pieces.append(content[: LONGEST - self.kept])
+                self.kept += len(self.pieces[-1])
 
 
 def _object(body: bytes, what: str) -> dict[str, Any]:

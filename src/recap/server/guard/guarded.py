@@ -8,7 +8,6 @@ from collections.abc import Callable
 from recap.answers import AnswerReading, AnswerVerdict, RejectRule
 from recap.audit import Verdict
 from recap.chats import ChatQuestion, NotAuditableError
-from recap.claims.text.extract import LONGEST
 from recap.errors import RecapError
 from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
@@ -104,11 +103,11 @@ class GuardedAnswers:
         return verdicts
 
     def _reading(self, question: ChatQuestion, text: str) -> AnswerReading:
-        if len(text) > LONGEST:
-            raise AuditFailedError(f"the answer has {len(text):,} characters; at most {LONGEST:,} are read")
         try:
             return AnswerReading.of(self.service.auditor, question, text, claims=self.service.claims)
         except NotAuditableError:
             raise
+        except RecapError as error:
+            raise AuditFailedError(str(error)) from None
         except Exception:  # an answer may be anything; whether it is to be audited is not known then
             raise AuditFailedError("the upstream's answer could not be read") from None
