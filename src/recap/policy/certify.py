@@ -238,11 +238,16 @@ def _refusal(guarantee: Guarantee, units: int) -> str:
     )
 
 
-def _check(scores: Scores, risk_limit: float, confidence: float, of: str, per: str | None, mode: str | None) -> None:
+def check_asked(risk_limit: float, confidence: float, of: str) -> None:
+    """Complain about a promise that nothing could show."""
     for name, value in (("risk-at-most", risk_limit), ("confidence", confidence)):
         if not 0 < value < 1:
             raise RecapError(f"{name} is {value:g}; it must lie between 0 and 1")
     one_of(of, EVENTS, "an event")
+
+
+def _check(scores: Scores, risk_limit: float, confidence: float, of: str, per: str | None, mode: str | None) -> None:
+    check_asked(risk_limit, confidence, of)
     if per is not None:
         one_of(per, ("family",), "a kind of group")
     if mode == STAGED:
