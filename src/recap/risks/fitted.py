@@ -50,7 +50,15 @@ def _raw_probes(m: Margins) -> Floats:
     # A claim without such an edge has no such margin: zero says nothing either way.
     edges = np.where(image.contradiction_edges, image.contradictions, 0.0)
     supports = np.where(image.support_weights > 0, image.supports, 0.0)
+    # As many columns as the graph has edges of a claim, whichever claims these rows make: a fit reads them by place.
+    known = m.table.graph.relations.values()
+    edges = _widened(edges, max(len(each.contradictions) for each in known))
+    supports = _widened(supports, max(len(each.supports) for each in known))
     return np.column_stack([m.direct, image.claim, edges, supports, indicators])
+
+
+def _widened(columns: Floats, width: int) -> Floats:
+    return np.pad(columns, ((0, 0), (0, width - columns.shape[1])))
 
 
 def _everything(m: Margins) -> Floats:
