@@ -109,9 +109,8 @@ def plan_labels(
     rows = labelled_rows(as_table(table, graph))
     scores = Scores.of(rows, np.inf if mode == CONFIDENCE else -np.inf)
     if scores.n_units < FEWEST_UNITS:
-        raise RecapError(
-            f"{rows.source}: {scores.n_units} labelled units are too few for a pilot; {FEWEST_UNITS} are needed"
-        )
+        has = f"{scores.n_units} labelled unit{'s are' if scores.n_units > 1 else ' is'}"
+        raise RecapError(f"{rows.source}: {has} too few for a pilot; {FEWEST_UNITS} are needed")
     chosen = mode or calibrate(scores, 0.8, graph="").mode
     sizes = np.unique(np.geomspace(min(SMALLEST, units), units, STEPS).round().astype(int))
     watched = bar("draws", len(sizes) * DRAWS) if progress is True else contextlib.nullcontext(progress or None)
