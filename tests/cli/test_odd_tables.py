@@ -59,7 +59,7 @@ ODD: dict[str, Callable[[Sequence[Row]], list[Row]]] = {
     "direct margins alone": lambda rows: [row.model_copy(update={"margins": {}}) for row in rows],
 }
 WAYS = (
-    "", "--gate utility", "--coverage 1e-300", "--risk-at-most 0.3", "--risk-at-most 0.3 --per family",
+    "", "--risk-at-most 0.3", "--risk-at-most 0.3 --per family",
     "--risk-at-most 0.3 --of hallucination --repair --undecided", "--repair --repair-at-most 0.5 --undecided --mode confidence",
     "--mode staged", "--mode probe-logit", "--mode logit-hall --risk-at-most 0.3",
 )  # fmt: skip
@@ -107,6 +107,13 @@ def test_a_plan_for_what_cannot_be_asked_is_refused_and_not_drawn(tmp_path: Path
     told = run("plan", tmp_path / "t.jsonl", "--risk-at-most", "0.3", *words.split())
     assert isinstance(told.exception, recap.RecapError)
     assert problem in str(told.exception)
+
+
+def test_the_smallest_coverage_accepts_one_answer(tmp_path: Path) -> None:
+    recap.write_table(simulate(ALIGNED, 30, 1).rows, tmp_path / "t.jsonl")
+    told = run("calibrate", tmp_path / "t.jsonl", "--coverage", "1e-300", "--out", tmp_path / "p.json")
+    assert told.exit_code == 0, told.exception
+    assert "accepts    1 of these" in told.output
 
 
 @pytest.mark.parametrize("coverage", ["nan", "inf", "0"])
