@@ -75,8 +75,9 @@ def test_what_is_no_label_is_refused_in_one_line(client: TestClient, body: dict[
         ({"model": "another@0123456789ab (float32, sdpa)"}, {}, 'labels.1.row: it comes from "another@0123456789ab'),
         ({}, {"model": "world:biased"}, 'it comes from "world:biased", and labels are about world:aligned'),
         ({"model": "world:biased"}, {"model": "world:aligned"}, 'it comes from "world:biased"'),
+        ({"subject": "x" * 70_000}, {}, "labels.1.row: it is longer than 64 KiB"),
         ({"label": "no"}, {}, 'labels.1.row: its own label is "no", and "yes" is given'),
-        ({}, {"id": "0" * 24}, "give the row of a verdict and a name of its picture, or an id"),
+        ({}, {"id": "0" * 24}, "labels.1: give the row of a verdict and a name of its picture, or an id"),
         ({}, {"label": "no"}, 'labels.1: "no" contradicts labels.0, which is about the same statement'),
     ],
 )

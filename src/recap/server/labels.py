@@ -24,6 +24,8 @@ from recap.table import MarginTable, Row, row_from_fields
 
 MOST = 256
 """labels in one request"""
+LONGEST_ROW = 64 << 10
+"""bytes; verdicts' rows have two thousand. A table with a line beyond all bounds could not be read again."""
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorResponse, "description": about}
     for status, about in {
@@ -108,6 +110,8 @@ def add_labels(
                 raise RecapError(f"no answer {quoted(each.id)} is kept for review")
             return row
         row = row_from_fields(each.row or {}, auditor.graph)
+        if len(row.model_dump_json()) > LONGEST_ROW:
+            raise RecapError(f"it is longer than {LONGEST_ROW >> 10} KiB")
         models, about = (
             [name for name in (each.model, row.model) if name is not None],
             f"labels are about {service.model}",
