@@ -79,6 +79,21 @@ def atomic_write(path: str | Path) -> Generator[IO[bytes]]:
                 os.unlink(temporary)
 
 
+def check_writable(path: str | Path) -> None:
+    """Complain now about a place where `atomic_write` could not write later: hours of work may lie between."""
+    target = Path(os.path.realpath(path))
+    try:
+        if target.is_dir():
+            raise RecapError(f"{path}: cannot write: is a directory")
+        if target.exists() and not target.is_file():
+            return  # a device or pipe, which is written to as it is
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        os.close(handle)
+        os.unlink(temporary)
+    except OSError as error:
+        raise RecapError(f"{path}: cannot write: {reason(error)}") from None
+
+
 def refuse_overwriting(out: str | Path | None, *inputs: str | Path | None) -> None:
     """Complain where a result would replace what it is made from."""
     for each in inputs:

@@ -23,6 +23,8 @@ def explain(error: ValidationError, what: str = "the row") -> str:
             return f"{where} is NaN or infinite; it must be a finite number"
         case "literal_error":
             return f"{where} is {quoted(str(first['input']))}, but must be {context['expected']}"
+        case "value_error":
+            return f"{where or what}: {context['error']}"
         case "unexpected_keyword_argument":
             return f"{where}: extra inputs are not permitted"
         case "model_type" | "model_attributes_type" | "dataclass_type" | "dict_type":

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +11,7 @@ import httpx
 import pytest
 import transformers
 
-from recap import Auditor, read_table
+from recap import Auditor
 from recap.models.contract import Request
 from recap.models.load import load_model
 from recap.models.local import LocalModel
@@ -26,8 +22,8 @@ from recap.policy.closeness import too_close
 from recap.probes import View, view_of
 from recap.world.benchmarks import benchmark
 from recap.world.bundled import policy_file
+from tests.engine_server import asked, picture, survives_being_killed, worst
 from tests.llamacpp.server import LlamaServer
-from tests.vllm.test_vllm import asked, picture, stored, worst
 
 pytestmark = pytest.mark.llamacpp
 transformers.logging.set_verbosity_error()
@@ -62,8 +58,7 @@ def test_every_question_becomes_the_same_tokens(llama: LlamaServer, local: Local
     questions = sorted({question for n in range(0, 120, 3) for question in asked(n)})
     assert len(questions) >= 200
     assert said
-    root = llama.address.removesuffix("/v1")
-    with httpx.Client(base_url=root, trust_env=False) as http:
+    with httpx.Client(base_url=llama.root, trust_env=False) as http:
         for question in questions:
             text = local.prompter.prompt(question, False)
             body = {"content": text.removeprefix("<s>"), "add_special": True, "parse_special": True}
@@ -122,7 +117,7 @@ def test_verdicts_are_identical_but_for_those_that_are_too_close(served: RemoteM
 
 
 def cached(server: LlamaServer) -> float:
-    text = httpx.get(server.address.removesuffix("/v1") + "/metrics", trust_env=False).text
+    text = httpx.get(f"{server.root}/metrics", trust_env=False).text
     found = re.search(r"^llamacpp:prompt_tokens_cached_total (\S+)", text, re.MULTILINE)
     return float(found[1]) if found else 0.0
 
@@ -148,56 +143,5 @@ def test_sampled_answers_of_the_chat_endpoint_speak_for_the_same_margins(llama: 
     assert "40 samples" in str(model.identity)
 
 
-def run(server: LlamaServer, folder: Path, name: str, *more: str) -> list[str]:
-    command = [sys.executable, "-m", "recap", "probe", "world:whatsup", "--limit", "240", "--probes", "cal", "--json"]
-    return [*command, "--model", server.address, "--store", str(folder / "s.db"), "--out", str(folder / name), *more]
-
-
-def kill_in_the_middle(server: LlamaServer, store: Path, more_than: int) -> int:
-    end = time.monotonic() + 300
-    while stored(store) <= more_than:
-        assert time.monotonic() < end, "nothing was stored"
-        time.sleep(0.05)
-    server.kill()
-    return stored(store)
-
-
-def test_a_server_killed_in_the_middle_of_a_run_loses_nothing(
-    llama: LlamaServer, served: RemoteModel, tmp_path: Path, recap: Any
-) -> None:
-    identity, store = served.identity, tmp_path / "s.db"
-    first = subprocess.Popen(run(llama, tmp_path, "a.jsonl", "--patience", "2"), stderr=subprocess.PIPE, text=True)
-    kept = kill_in_the_middle(llama, store, 0)
-    _, told = first.communicate(timeout=120)
-    assert first.returncode == 2
-    assert "what was stored stays, and the same command goes on from there" in told.splitlines()[-1]
-    assert not (tmp_path / "a.jsonl").exists()
-    llama.start()
-    second = subprocess.Popen(
-        run(llama, tmp_path, "a.jsonl", "--patience", "600"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    again = kill_in_the_middle(llama, store, stored(store))
-    llama.start()
-    out, said = second.communicate(timeout=600)
-    assert second.returncode == 0, said
-    summary = json.loads(out)
-    assert kept <= summary["cache_hits"] < again <= summary["probes"]
-    assert RemoteModel.load(llama.address).identity == identity
-    ours = recap(
-        "probe",
-        "world:whatsup",
-        "--limit",
-        "240",
-        "--probes",
-        "cal",
-        "--model",
-        "world:aligned",
-        "--out",
-        tmp_path / "b.jsonl",
-    )
-    assert ours.code == 0, ours.err
-    for a, b in zip(read_table(tmp_path / "a.jsonl").rows, read_table(tmp_path / "b.jsonl").rows, strict=True):
-        assert (a.id, a.image, a.relation, a.claim, a.label) == (b.id, b.image, b.relation, b.claim, b.label)
-        assert a.direct.image == pytest.approx(b.direct.image, abs=WITHIN)
-        for view, margins in b.margins.items():
-            assert a.margins[view] == pytest.approx(margins, abs=WITHIN)
+def test_a_server_killed_in_the_middle_of_a_run_loses_nothing(llama: LlamaServer, tmp_path: Path, recap: Any) -> None:
+    survives_being_killed(llama, tmp_path, recap, 240, WITHIN)

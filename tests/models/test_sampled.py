@@ -60,10 +60,22 @@ def test_a_verdict_carries_the_uncertainty(model: SampledLocalModel) -> None:
     assert json.loads(json.dumps(verdict.to_json()))["sampling"]["agreement"] == verdict.sampling.agreement
 
 
-@pytest.mark.parametrize("samples", [1, 0, -3])
-def test_too_few_samples_are_refused(samples: int) -> None:
-    with pytest.raises(RecapError, match="at least 2 answers must be drawn"):
-        load_model("world:aligned", samples=samples)
+@pytest.mark.parametrize("samples", [1, 0, -3, 1001, 10**12])
+@pytest.mark.parametrize("name", ["world:aligned", "no-such/model", "http://127.0.0.1:9/v1"])
+def test_too_few_and_too_many_samples_are_refused_before_anything_is_loaded(name: str, samples: int) -> None:
+    with pytest.raises(RecapError, match=f"--samples is {samples}; it must lie between 2 and 1000"):
+        load_model(name, samples=samples)
+
+
+def test_more_answers_than_are_generated_at_once_are_all_counted(
+    model: SampledLocalModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recap.models.sampled.TOGETHER", 3)
+    tokenizer = model.exact.prompter.tokenizer
+    decode = tokenizer.decode
+    # No first word settles an answer.
+    monkeypatch.setattr(tokenizer, "decode", lambda *first, **more: "well" if first else decode(**more))
+    assert len(model.answers("Is the mug on the ball?", Request(None, ()))) == model.samples
 
 
 @pytest.mark.parametrize(

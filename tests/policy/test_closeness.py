@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 
+import recap
 from recap import MarginTable
 from recap.policy import load_policy
 from recap.policy.closeness import sampling_errors, too_close
+from recap.statistics.sampling import sampled_margin
 from recap.table import Direct, Row
 from recap.world.bundled import policy_file
+from tests.simulate import BIASED, simulate
 
 
 def row(claim: float, against: float, direct: float, answer: str | None = None) -> Row:
@@ -87,3 +90,40 @@ def test_a_verdict_far_from_its_threshold_is_sure() -> None:
     """Five answers, all alike, do not make one sure; a thousand do."""
     few, many = (sampling_errors(POLICY, [row(6.0, -6.0, 6.0, "yes")], tables([]).graph, k)[0] for k in (5, 1000))
     assert few.agreement < 0.95 < many.agreement
+
+
+def test_probes_that_happen_to_have_one_value_still_move_apart() -> None:
+    """Of five answers to two questions all are "yes": the two margins are equal, and nothing ties what is behind them."""
+    policy = replace(load_policy(policy_file("world:biased")), model=None)
+    same = sampled_margin(5, 5)
+    [found] = sampling_errors(policy, [row(same, same, same, "yes")], tables([]).graph, 5)
+    assert found.risk_error is not None
+    assert found.risk_error > 0.1
+    assert found.agreement < 0.95
+
+
+def test_a_correction_or_a_verdict_of_its_own_that_could_turn_is_too_close() -> None:
+    table = simulate(BIASED, 300, 1)
+    policy = recap.calibrate(table, repair=True, repair_at_most=0.3, undecided=True)
+    rng, width, fresh = np.random.default_rng(0), 0.15, simulate(BIASED, 150, 2)
+
+    def moved(each: Row) -> Row:
+        image = {
+            name: (value or 0.0) + rng.uniform(-width, width) for name, value in (each.margins["image"] or {}).items()
+        }
+        own = not each.swapped and each.direct.image == each.margin("image", each.claim or "")
+        direct = image[each.claim or ""] if own else (each.direct.image or 0.0) + rng.uniform(-width, width)
+        return each.model_copy(
+            update={
+                "direct": each.direct.model_copy(update={"image": direct}),
+                "margins": each.margins | {"image": image},
+            }
+        )
+
+    after = MarginTable(tuple(map(moved, fresh.rows)), fresh.graph)
+    words = [[each.word for each in recap.decide(policy, some)] for some in (fresh, after)]
+    close = too_close(policy, fresh.rows, fresh.graph, width)
+    turned = {(one, other): bool(near) for one, other, near in zip(*words, close, strict=True) if one != other}
+    assert {"corrected", "cannot-be-told"} <= {word for pair in turned for word in pair}
+    assert all(turned.values())
+    assert close.mean() < 0.9

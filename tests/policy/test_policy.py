@@ -147,11 +147,24 @@ def test_the_file_brings_back_the_same_policy(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("model", ["world:aligned", "world:biased"])
+def test_a_shipped_policy_holds_what_calibration_writes_today(model: str, aligned: MarginTable) -> None:
+    shipped, written = (
+        json.loads(text) for text in (policy_file(model).read_text(), policy_json(calibrate_table(aligned)))
+    )
+    assert written["cdfs"].keys() - shipped["cdfs"].keys() == set()
+    policy = load_policy(policy_file(model))
+    assert policy.cdfs.sample is not None
+    assert policy.cdfs.reference is not None
+    assert len(policy.cdfs.sample.values) == policy.counts.units
+    assert np.isin(policy.cdfs.sample.values, policy.cdfs.reference.values).all()
+
+
+@pytest.mark.parametrize("model", ["world:aligned", "world:biased"])
 def test_a_shipped_policy_is_written_again_byte_for_byte(model: str, tmp_path: Path) -> None:
     shipped = policy_file(model)
     assert policy_json(load_policy(shipped)) == shipped.read_text("utf-8")
     older = json.loads(shipped.read_text("utf-8"))
-    del older["cdfs"]["reference"]
+    del older["cdfs"]["reference"], older["cdfs"]["sample"]
     (tmp_path / "older.json").write_text(json.dumps(older))
     policy = load_policy(tmp_path / "older.json")
     assert (policy.standing(0.5), policy.threshold_at(0.5)) == (None, None)

@@ -11,7 +11,7 @@ import pytest
 import recap
 from recap.audit import verdict_on
 from recap.policy import load_policy, policy_json, save_policy
-from recap.policy.undecided import with_regimes
+from recap.policy.undecided import RegimeAnswers, Undecided, with_regimes
 from tests.simulate import ALIGNED, BIASED, simulate
 
 
@@ -57,6 +57,32 @@ def test_the_verdict_has_a_word_and_a_reason_of_its_own(tmp_path: Path) -> None:
     save_policy(policy, tmp_path / "p.json")
     assert policy_json(load_policy(tmp_path / "p.json")) == policy_json(policy)
     assert json.loads((tmp_path / "p.json").read_text())["undecided"]["verdict"].startswith("cannot be told: ")
+
+
+@pytest.mark.parametrize(
+    ("rows", "right", "at_least", "told"),
+    [
+        (0, 0, 0.0, "no such answer was seen"),
+        (1, 0, 0.0, "0 of 1 such answers were right"),
+        (10, 3, 0.05, "3 of 10 such answers were right"),
+        (4, 4, 0.29, "4 of 4 such answers were right, too little to show that more than half of all such answers are (shown: at least 29%)"),
+        (90, 60, 0.48, "60 of 90 such answers were right, too little to show that more than half of all such answers are (shown: at least 48%)"),
+    ],
+)  # fmt: skip
+def test_the_reason_says_why_right_answers_are_not_enough(rows: int, right: int, at_least: float, told: str) -> None:
+    kind = RegimeAnswers(regime="both", answer="yes", rows=rows, right=right, at_least=at_least)
+    assert kind.in_words == told
+    assert told in Undecided(answers=(kind,)).verdict
+
+
+def test_a_few_right_answers_are_told_as_too_few() -> None:
+    table = simulate(ALIGNED, 12, 3)
+    policy = recap.calibrate(table, undecided=True, gate="paper")
+    assert policy.undecided is not None
+    few = [each for each in policy.undecided.answers if each.rows and each.right == each.rows and not each.told]
+    assert few
+    reasons = [each.reason for each in recap.decide(policy, table) if each.undecided]
+    assert any("too little to show" in reason for reason in reasons)
 
 
 def test_without_it_nothing_changes() -> None:

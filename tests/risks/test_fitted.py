@@ -8,11 +8,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import recap
 from recap.errors import RecapError
 from recap.evaluation import evaluate
 from recap.evaluation.splits import calibration_rows
 from recap.risks import FITTED, RISKS, compute_risk, offered
 from recap.table import MarginTable
+from tests.simulate import ALIGNED, simulate
 from tests.tables import fields, random_rows, table_of
 
 
@@ -70,6 +72,32 @@ def test_where_nothing_ever_went_wrong_all_risks_are_equal(name: str) -> None:
     rows = [row | {"answer": row["label"]} for row in random_rows(3, 40)]
     right = table_of(*rows)
     assert set(compute_risk(right, name, right).tolist()) == {0.0}
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_a_rows_risk_does_not_depend_on_the_claims_that_others_make(name: str) -> None:
+    """Claims have different numbers of edges; what is fitted reads each of them by its place."""
+    table = simulate(ALIGNED, 40, 1)
+    whole = compute_risk(table, name, table)
+    relations = np.array([row.relation for row in table.rows])
+    for relation in np.unique(relations):
+        mine, others = (
+            MarginTable(tuple(row for row in table.rows if (row.relation == relation) == wanted), table.graph)
+            for wanted in (True, False)
+        )
+        assert compute_risk(mine, name, table) == pytest.approx(whole[relations == relation], abs=1e-9)
+        # Nor does a fit on some claims fail on others.
+        assert len(compute_risk(others, name, mine)) == len(others)
+
+
+@pytest.mark.parametrize("mode", FITTED)
+def test_a_policy_of_a_fitted_mode_decides_one_answer_as_it_decides_many(mode: str) -> None:
+    table = simulate(ALIGNED, 40, 1)
+    policy = recap.calibrate(table, mode=mode)
+    many = list(recap.decide(policy, table))
+    for i in range(0, len(table), 7):
+        [alone] = recap.decide(policy, MarginTable((table.rows[i],), table.graph))
+        assert (alone.accepted, alone.risk) == (many[i].accepted, pytest.approx(many[i].risk, abs=1e-9))
 
 
 def test_logit_hall_ranks_hallucinations_it_was_fitted_on_better_than_any_part_of_it() -> None:

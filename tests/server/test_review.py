@@ -114,6 +114,9 @@ def test_it_is_off_by_default_and_needs_the_token(auditor: Auditor, table: Path)
     [
         {"label": "yes"},
         {"label": "yes", "id": "0" * 24, "row": {}, "picture": "a"},
+        {"label": "yes", "id": "0" * 24, "row": {}},
+        {"label": "yes", "id": "0" * 24, "picture": "a"},
+        {"label": "yes", "picture": "a"},
         {"label": "yes", "row": {"id": "1"}},
         {"label": "yes", "id": "unknown"},
         {"label": "yes", "id": "0" * 24, "random": "yes"},
@@ -128,6 +131,22 @@ def test_what_names_no_answer_is_refused_and_nothing_is_written(
     assert "\n" not in answer.json()["error"]
     assert not table.exists()
     assert client.get("/v1/review", params={"number": 0}).status_code == 422
+
+
+def test_an_answer_has_one_label_whoever_sends_it_and_whenever(auditor: Auditor, table: Path) -> None:
+    with TestClient(create_app(Service(auditor, review=table))) as client:
+        verdict = audited(client)[0]
+        label = {"row": verdict["row"], "label": "yes", "picture": "a"}
+        assert client.post("/v1/labels", json={"labels": [label]}).json()["written"] == 1
+    before = table.read_bytes()
+    with TestClient(create_app(Service(auditor, review=table))) as client:
+        other = label | {"picture": "b"}
+        told = client.post("/v1/labels", json={"labels": [other, label | {"label": "no"}]})
+        assert told.status_code == 409
+        assert told.json()["error"].startswith('labels.1: the table of labels has "yes" for this answer')
+        assert client.get("/v1/policy").json()["risk"]["labels"] == 0
+        assert table.read_bytes() == before
+        assert client.post("/v1/labels", json={"labels": [other, label]}).json()["written"] == 1
 
 
 def test_what_is_kept_is_bounded_and_the_latest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,6 +183,11 @@ def test_a_table_that_cannot_be_continued_is_refused_before_anything_is_served(
     for path, why in ((other, "give another --review"), (tmp_path / "no" / "t.jsonl", "cannot be written")):
         with pytest.raises(recap.RecapError, match=why):
             create_app(Service(auditor, review=path))
+    # Where nothing can be made, whoever asks: permissions do not tell.
+    with pytest.raises(recap.RecapError, match=r"/proc/labels.jsonl: it cannot be written there: no such file"):
+        create_app(Service(auditor, review=Path("/proc/labels.jsonl")))
+    refused = CliRunner().invoke(app, ["serve", "--model", "no-such/model", "--review", "/proc/labels.jsonl"])
+    assert "it cannot be written there" in str(refused.exception)
     with pytest.raises(recap.RecapError, match="ends in .jsonl"):
         create_app(Service(auditor, review=tmp_path / "t.parquet"))
     told = CliRunner().invoke(app, ["serve", "--review", str(tmp_path / "t.jsonl")])

@@ -20,9 +20,9 @@ from recap.server.app import create_app
 from recap.server.service import REJECT_TEXT, OnReject, Service
 from recap.world.bundled import policy_file
 from recap.world.scheme import open_image
+from tests.engine_server import asked
 from tests.server.upstream import served
 from tests.vllm.server import NAME, Vllm
-from tests.vllm.test_vllm import asked
 
 pytestmark = pytest.mark.vllm
 transformers.logging.set_verbosity_error()
@@ -38,7 +38,7 @@ def auditor(vllm: Vllm) -> Auditor:
 
 
 def guarded(auditor: Auditor, vllm: Vllm, on_reject: OnReject) -> Generator[openai.OpenAI]:
-    upstream = vllm.address.partition("/v1")[0]
+    upstream = vllm.root
     with (
         served(create_app(Service(auditor, upstream=upstream, on_reject=on_reject))) as address,
         openai.OpenAI(base_url=f"{address}/v1", api_key="unused", max_retries=0, timeout=120) as client,

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import transformers
-from PIL import Image
 
-from recap import Auditor, MarginTable, read_table
+from recap import Auditor
 from recap.errors import RecapError
 from recap.models.contract import Request
 from recap.models.load import load_model
@@ -22,28 +17,14 @@ from recap.models.local import LocalModel
 from recap.models.remote.model import RemoteModel
 from recap.models.remote.vllm import prefix_cache
 from recap.policy import load_policy
-from recap.probes import View, question, view_of
-from recap.store import Store
-from recap.world.benchmarks import benchmark
+from recap.probes import View, view_of
 from recap.world.bundled import policy_file
-from recap.world.scheme import open_image
+from tests.engine_server import asked, picture, survives_being_killed, worst
 from tests.vllm.server import Vllm
 
 pytestmark = pytest.mark.vllm
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
-
-RELATIONS = ("left_of", "right_of", "above", "below", "on", "in_front_of", "behind", "inside")
-
-
-def asked(number: int, dataset: str = "whatsup", many: int = 8) -> tuple[str, ...]:
-    """Questions about the two things of a picture."""
-    said = next(each for each in benchmark(dataset).statements if each.picture == number)
-    return tuple(question(said.subject, relation, said.object) for relation in RELATIONS[:many])
-
-
-def picture(number: int, dataset: str = "whatsup") -> Image.Image:
-    return open_image(f"world:{dataset}/{number:04d}")
 
 
 @pytest.fixture(scope="module")
@@ -54,10 +35,6 @@ def served(vllm: Vllm) -> RemoteModel:
 @pytest.fixture(scope="module")
 def local() -> LocalModel:
     return load_model("world:aligned")
-
-
-def worst(one: list[list[float]], other: list[list[float]]) -> float:
-    return max(abs(a - b) for x, y in zip(one, other, strict=True) for a, b in zip(x, y, strict=True))
 
 
 def test_margins_equal_the_local_engines(served: RemoteModel, local: LocalModel) -> None:
@@ -129,79 +106,5 @@ def test_a_wrong_name_is_answered_with_the_right_ones(vllm: Vllm) -> None:
         RemoteModel.load(vllm.address[:-1])
 
 
-def run(vllm: Vllm, folder: Path, name: str, *more: str) -> list[str]:
-    command = [sys.executable, "-m", "recap", "probe", "world:whatsup", "--limit", "800", "--probes", "cal", "--json"]
-    return [*command, "--model", vllm.address, "--store", str(folder / "s.db"), "--out", str(folder / name), *more]
-
-
-def stored(path: Path) -> int:
-    if not path.exists():
-        return 0
-    with Store(path) as store:
-        return len(store)
-
-
-def kill_in_the_middle(vllm: Vllm, store: Path, more_than: int) -> int:
-    """Wait until the run has stored something more, and kill the server."""
-    end = time.monotonic() + 300
-    while stored(store) <= more_than:
-        assert time.monotonic() < end, "nothing was stored"
-        time.sleep(0.05)
-    vllm.kill()
-    return stored(store)
-
-
-def test_a_server_killed_in_the_middle_of_a_run_loses_nothing(
-    vllm: Vllm, served: RemoteModel, local: LocalModel, tmp_path: Path, recap: Any
-) -> None:
-    identity = served.identity
-    store = tmp_path / "s.db"
-    # It dies, and nobody starts it: one clear line, and what was stored stays.
-    first = subprocess.Popen(run(vllm, tmp_path, "a.jsonl", "--patience", "2"), stderr=subprocess.PIPE, text=True)
-    kept = kill_in_the_middle(vllm, store, 0)
-    _, told = first.communicate(timeout=120)
-    assert first.returncode == 2
-    assert "what was stored stays, and the same command goes on from there" in told.splitlines()[-1]
-    assert not (tmp_path / "a.jsonl").exists()
-    assert stored(store) >= kept > 0
-    # It dies again, and comes back while the run waits.
-    vllm.start()
-    second = subprocess.Popen(run(vllm, tmp_path, "a.jsonl", "--patience", "600"), stdout=subprocess.PIPE, text=True)
-    again = kill_in_the_middle(vllm, store, stored(store))
-    vllm.start()
-    out, _ = second.communicate(timeout=600)
-    assert second.returncode == 0
-    summary = json.loads(out)
-    assert kept <= summary["cache_hits"] < again < summary["probes"]
-    assert stored(store) == summary["probes"]
-    # The same server as before, as far as margins are concerned: none was asked for twice.
-    assert RemoteModel.load(vllm.address).identity == identity
-    # The table is the one of the local engine, and of a run from the store.
-    ours = recap(
-        "probe",
-        "world:whatsup",
-        "--limit",
-        "800",
-        "--probes",
-        "cal",
-        "--model",
-        "world:aligned",
-        "--out",
-        tmp_path / "b.jsonl",
-    )
-    assert ours.code == 0, ours.err
-    same_tables(read_table(tmp_path / "a.jsonl"), read_table(tmp_path / "b.jsonl"))
-    once_more = subprocess.run(run(vllm, tmp_path, "c.jsonl"), capture_output=True, text=True, check=True)
-    assert json.loads(once_more.stdout)["cache_hits"] == summary["probes"]
-    assert (tmp_path / "c.jsonl").read_bytes() == (tmp_path / "a.jsonl").read_bytes()
-
-
-def same_tables(one: MarginTable, other: MarginTable) -> None:
-    assert len(one) == len(other) == 800
-    for a, b in zip(one.rows, other.rows, strict=True):
-        assert (a.id, a.image, a.relation, a.claim, a.label) == (b.id, b.image, b.relation, b.claim, b.label)
-        assert a.direct.image == pytest.approx(b.direct.image, abs=1e-3)
-        assert a.direct.text == pytest.approx(b.direct.text, abs=1e-3)
-        assert a.margins.keys() == b.margins.keys()
-        for view, margins in b.margins.items():
-            assert a.margins[view] == pytest.approx(margins, abs=1e-3)
+def test_a_server_killed_in_the_middle_of_a_run_loses_nothing(vllm: Vllm, tmp_path: Path, recap: Any) -> None:
+    survives_being_killed(vllm, tmp_path, recap, 800, 1e-3)

@@ -131,9 +131,8 @@ def unpack(
 def _show(found: dict[str, Any]) -> None:
     images = "an unknown number of" if found["images"] is None else f"{found['images']:,}"
     typer.echo(f"{found['statements']:,} statements, {found['covered']:,} of them covered by the graph")
-    if found["rows"] != found["statements"]:
-        share = f"{found['covered_rows']:,} of them ({found['covered_share']:.1%})"
-        typer.echo(f"{found['rows']:,} rows in the official files; the graph covers {share}")
+    share = f"{found['covered_rows']:,} of them ({found['covered_share']:.1%})"
+    typer.echo(f"{found['rows']:,} rows were read; the graph covers {share}")
     typer.echo(f"covered: {images} images, {found['units']:,} units, {found['true']:,} true")
     for title in ("families", "relations"):
         typer.echo(f"{title:<10} " + ", ".join(f"{name} {count:,}" for name, count in found[title].items()))

@@ -82,9 +82,7 @@ AnswerMode = Annotated[
 ]
 Samples = Annotated[
     int | None,
-    option(
-        "K", "Count K sampled answers to each question: for models that think, or give no log-probabilities.", min=2
-    ),
+    option("K", "Count K sampled answers (2 to 1000) to each question: for models that think, or give no logprobs."),
 ]
 MaxPixels = Annotated[int | None, option("N", "Larger pictures are scaled down to so many.", "1605632", min=784)]
 Pad = Annotated[bool, typer.Option("--pad", help="Pad pictures to squares, for processors that cut out the centre.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,9 +21,12 @@ def unpack_pictures(
     if pictures is None:
         raise RecapError(f"the pictures of {name} are files of their own ({', '.join(inside)} hold theirs inside)")
     written = there = 0
+    seen: dict[str, bytes] = {}
     for image, data in pictures(Path(root)):
-        target = Path(root) / image
-        if target.is_file():
+        target, digest = Path(root) / image, hashlib.sha256(data).digest()
+        if seen.setdefault(image, digest) != digest:
+            raise RecapError(f"{root}: two pictures that differ have the name {image}")
+        if _is_there(target):
             there += 1
         else:
             make_folder(target.parent)
@@ -33,3 +37,10 @@ def unpack_pictures(
     if not written + there:
         raise RecapError(f"{root}: these files of {name} hold no pictures; take its Parquet or TSV files")
     return written, there
+
+
+def _is_there(target: Path) -> bool:
+    try:
+        return target.is_file()
+    except OSError:  # a name that is too long, say: writing it has a line for that
+        return False

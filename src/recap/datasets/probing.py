@@ -14,7 +14,7 @@ from recap.claims import Graph, default_graph, load_graph
 from recap.datasets import Item, Loaded, load_dataset
 from recap.datasets.completing import Gaps
 from recap.errors import RecapError, one_of
-from recap.files import refuse_overwriting
+from recap.files import check_writable, refuse_overwriting
 from recap.images import image_size
 from recap.models import LikelihoodModel
 from recap.models.contract import ALL_BUT, crops_note
@@ -121,6 +121,7 @@ def probe(
     if out is not None:
         check_ending(out)
         refuse_overwriting(out, dataset, store)
+        check_writable(out)
     one_of(probes, PROBE_SETS, "a probe set")
     one_of(wrapper, ways("wrappers"), "a wrapper")
     one_of(wording, ("relation", "verbatim"), "a wording")

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from recap.arrays import Floats
 from recap.claims import Graph
-from recap.errors import RecapError
-from recap.policy import CONFIDENCE, Event, Scores, calibrate, certify, labelled_rows
-from recap.policy.certify import FEWEST_UNITS
+from recap.errors import RecapError, one_of
+from recap.policy import CONFIDENCE, IMG, SELECTOR, Event, Scores, calibrate, certify, labelled_rows
+from recap.policy.certify import FEWEST_UNITS, check_asked
 from recap.progress import progress as bar
 from recap.table import MarginTable, as_table
 
@@ -23,6 +23,8 @@ DRAWS = 24
 STEPS = 8
 SMALLEST = 20
 """units of the first step"""
+MOST_UNITS = 20_000
+"""a few minutes for a plan; whoever can label more need not ask how few are enough"""
 SURE = 0.9
 """a promise counts as within reach where this share of the draws can make it"""
 
@@ -98,14 +100,17 @@ def plan_labels(
     Each draw resamples the pilot's units, as if another pilot had been labelled, and draws the calibration units from
     that; so the width of what is told includes how little a small pilot knows. The mode is the pilot's.
     """
-    if units < FEWEST_UNITS:
-        raise RecapError(f"units is {units}; at least {FEWEST_UNITS} are needed")
+    # Checked here: what a draw cannot promise is a result, and what was asked wrongly must not look like one.
+    if not FEWEST_UNITS <= units <= MOST_UNITS:
+        raise RecapError(f"units is {units}; it must lie between {FEWEST_UNITS} and {MOST_UNITS}")
+    check_asked(risk_at_most, confidence, of)
+    if mode is not None:
+        one_of(mode, (IMG, SELECTOR, CONFIDENCE), "a mode that can be planned with")
     rows = labelled_rows(as_table(table, graph))
     scores = Scores.of(rows, np.inf if mode == CONFIDENCE else -np.inf)
     if scores.n_units < FEWEST_UNITS:
-        raise RecapError(
-            f"{rows.source}: {scores.n_units} labelled units are too few for a pilot; {FEWEST_UNITS} are needed"
-        )
+        has = f"{scores.n_units} labelled unit{'s are' if scores.n_units > 1 else ' is'}"
+        raise RecapError(f"{rows.source}: {has} too few for a pilot; {FEWEST_UNITS} are needed")
     chosen = mode or calibrate(scores, 0.8, graph="").mode
     sizes = np.unique(np.geomspace(min(SMALLEST, units), units, STEPS).round().astype(int))
     watched = bar("draws", len(sizes) * DRAWS) if progress is True else contextlib.nullcontext(progress or None)
@@ -143,8 +148,6 @@ def _coverage(scores: Scores, risk_at_most: float, confidence: float, of: Event,
     try:
         return certify(scores, risk_at_most, confidence, of=of, graph="", mode=mode).coverage
     except RecapError:
-        if not 0 < risk_at_most < 1 or not 0 < confidence < 1:
-            raise
         return np.nan
 
 

@@ -13,6 +13,7 @@ from recap.models.domain import Domain, load_domain
 from recap.models.remote.address import is_remote
 from recap.plugins import FAILURES, installed, load_plugin, told_by
 from recap.schemes import scheme_of
+from recap.statistics.sampling import check_samples
 
 LOCAL = "revision dtype device attention plain compiled tokens called pad"
 REMOTE = "server concurrency timeout patience template"
@@ -33,9 +34,11 @@ def load_model(
         for option, value in options.items()
         if value is not None and (value is not False or option == "compiled")
     }
+    if samples is not None:
+        check_samples(samples)
     kind = name.partition(":")[0]
     if kind in installed("models") and not Path(name).exists():
-        return _packaged(kind, name, given)
+        return _packaged(kind, name, given if samples is None else given | {"samples": samples})
     if is_remote(name):
         _refuse(name, given, LOCAL, "a model on this machine, and this is a server")
         if samples is not None:

@@ -16,15 +16,16 @@ from typing import Any
 import torch
 
 from recap.claims.answers import concluded
-from recap.errors import RecapError
 from recap.models.contract import Identity, Request
 from recap.models.local import LocalModel
 from recap.models.prompt import Prompter
 from recap.models.scoring import Scorer
-from recap.statistics.sampling import sampled_margin
+from recap.statistics.sampling import check_samples, sampled_margin
 
 SHORT, LONG = 8, 1024
 """tokens that an answer may take: at once, and behind a thought"""
+TOGETHER = 64
+"""answers that are generated at once: each keeps its own keys and values"""
 
 
 class SampledLocalModel:
@@ -33,8 +34,7 @@ class SampledLocalModel:
     padded, preparing, tokens = False, 1, 512
 
     def __init__(self, model: LocalModel, samples: int, *, say: Callable[[str], None] = lambda _: None) -> None:
-        if samples < 2:
-            raise RecapError(f"samples is {samples}; at least 2 answers must be drawn")
+        check_samples(samples)
         self.exact, self.samples = model, samples
         self.way = f"{samples} sampled answers each"
         self.neither = 0
@@ -116,7 +116,8 @@ class SampledLocalModel:
                 elif token == tokenizer.eos_token_id:
                     settled[token] = [None] * many
                 else:
-                    texts = self._continued(inputs, token, many)
+                    sizes = [min(TOGETHER, many - start) for start in range(0, many, TOGETHER)]
+                    texts = [text for size in sizes for text in self._continued(inputs, token, size)]
                     settled[token] = [concluded(text) for text in texts]
         return [settled[token].pop() for token in first]
 

@@ -15,7 +15,7 @@ from recap.policy.existence import calibrate_existence, existence_rows
 from recap.policy.guarantee import Event
 from recap.policy.modes import check_mode, cross_fitted, fitted_on, fitted_on_tuning
 from recap.policy.parts import IMG, MODES, STAGED, Ranked
-from recap.policy.policy import FIRST_STAGE, Policy, calibrate, needs_relation, stages, with_reference
+from recap.policy.policy import FIRST_STAGE, Policy, calibrate, check_shares, needs_relation, stages, with_reference
 from recap.policy.presupposition import calibrate_presupposition
 from recap.policy.repair import Repair
 from recap.policy.scores import RELATION_RISK, Scores
@@ -51,6 +51,7 @@ def calibrate_table(
     `undecided` says where it cannot be told. Without a `gate` utility chooses the mode, where none is given and units
     are not too few.
     """
+    check_shares(coverage, level)  # before any candidate is compared at them
     check_mode(mode)
     _check_extensions(mode, repair, undecided)
     rows = labelled_rows(table)

@@ -229,19 +229,26 @@ def _refusal(guarantee: Guarantee, units: int) -> str:
     asked = f"a risk of at most {guarantee.risk_at_most:g} cannot be shown with {guarantee.confidence:g} confidence"
     best = min(guarantee.parts, key=lambda part: 1.0 if part.smallest is None else part.smallest)
     where = f" (for {best.family})" if best.family else ""
-    if best.smallest is None or best.smallest >= 1.0:
-        return f"{asked}: {units} units are too few to show any risk below 1; label more, or ask for less confidence"
+    if best.smallest is None:
+        return f"{asked}: {units} units are too few to test anything; label more"
+    if best.smallest >= 1.0:
+        return f"{asked}: with these {units} units no risk below 1 is provable{where}: too few, or too many are bad"
     return (
         f"{asked}: with these {units} units the smallest provable risk is {best.smallest:.3g}{where}; "
         "label more units (recap plan says how many), or allow more risk"
     )
 
 
-def _check(scores: Scores, risk_limit: float, confidence: float, of: str, per: str | None, mode: str | None) -> None:
+def check_asked(risk_limit: float, confidence: float, of: str) -> None:
+    """Complain about a promise that nothing could show."""
     for name, value in (("risk-at-most", risk_limit), ("confidence", confidence)):
         if not 0 < value < 1:
             raise RecapError(f"{name} is {value:g}; it must lie between 0 and 1")
     one_of(of, EVENTS, "an event")
+
+
+def _check(scores: Scores, risk_limit: float, confidence: float, of: str, per: str | None, mode: str | None) -> None:
+    check_asked(risk_limit, confidence, of)
     if per is not None:
         one_of(per, ("family",), "a kind of group")
     if mode == STAGED:

@@ -27,6 +27,7 @@ def utility_gate(scores: Scores, table: MarginTable, coverage: float) -> Utility
     if not inside.any():
         raise RecapError(f"{table.source}: no labelled row is inside the relation graph")
     some, rows = scores.where(inside), table.where(inside)
+    coverage = max(coverage, 1 / len(some))  # something is accepted, or there is nothing to compare
     risks = candidate_risks(some, rows)
     drawn = resample_metrics(risks, some.yes, some.positive, some.units, coverage, DRAWS, SEED)
     everyone = np.ones((some.n_units, 1), dtype=np.int64)

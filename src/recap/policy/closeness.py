@@ -69,41 +69,54 @@ def _judged(
     flat = [*rows, *itertools.chain.from_iterable(moved)]
     table = MarginTable(tuple(flat), graph, source="the audit")
     applied = policy.apply(policy.scores(table))
-    verdict = 2 * applied.accepted.astype(int) + table.yes.astype(int)
+    verdict = np.column_stack([table.yes, applied.accepted, applied.corrected, applied.undecided])
     ends = len(rows) + np.cumsum([0, *map(len, moved)])
     spans = [slice(int(start), int(end)) for start, end in itertools.pairwise(ends)]
-    return [verdict[span] == verdict[i] for i, span in enumerate(spans)], [applied.risk[span] for span in spans]
+    same = [(verdict[span] == verdict[i]).all(axis=1) for i, span in enumerate(spans)]
+    return same, [applied.risk[span] for span in spans]
 
 
-def _margins(row: Row) -> list[float]:
-    """The distinct margins of a row: what is one probe has one value wherever it stands."""
-    channels = [value for margins in row.margins.values() for value in (margins or {}).values()]
-    direct = [row.direct.image, row.direct.text]
-    return list(dict.fromkeys(value for value in (*direct, *channels) if value is not None))
+Probe = tuple[str, str]
+"""a channel and a relation, or `direct` and a channel"""
 
 
-def _moved(row: Row, to: Mapping[float, float]) -> Row:
+def _direct(row: Row, channel: str) -> Probe:
+    """The probe of the direct question: the claim's own, where that is what was asked."""
+    asked = None if row.claim is None or row.swapped else row.margin(channel, row.claim)
+    return (channel, row.claim or "") if asked == getattr(row.direct, channel) else ("direct", channel)
+
+
+def _margins(row: Row) -> dict[Probe, float]:
+    """The margins of a row by probe. Two probes may have one value, sampled ones often: they still move apart."""
+    direct = {_direct(row, channel): getattr(row.direct, channel) for channel in ("image", "text")}
+    measured = {(channel, name): value for channel, held in row.margins.items() for name, value in (held or {}).items()}
+    return {probe: value for probe, value in (direct | measured).items() if value is not None}
+
+
+def _moved(row: Row, to: Mapping[Probe, float]) -> Row:
     margins = {
-        channel: None if held is None else {name: value if value is None else to[value] for name, value in held.items()}
+        channel: None if held is None else {name: to.get((channel, name), value) for name, value in held.items()}
         for channel, held in row.margins.items()
     }
-    direct = row.direct.model_copy(
-        update={name: to[value] for name in ("image", "text") if (value := getattr(row.direct, name)) is not None}
-    )
+    measured = [channel for channel in ("image", "text") if getattr(row.direct, channel) is not None]
+    direct = row.direct.model_copy(update={channel: to[_direct(row, channel)] for channel in measured})
     return row.model_copy(update={"direct": direct, "margins": margins})
 
 
 def _corners(row: Row, width: float) -> list[Row]:
     """The row with every margin moved up or down: risks rise or fall with each, so the ends of the band tell all."""
-    values = _margins(row)
-    if 2 ** len(values) <= MOST_CORNERS:
-        signs = list(itertools.product((-1, 1), repeat=len(values)))
+    found = _margins(row)
+    if 2 ** len(found) <= MOST_CORNERS:
+        signs = list(itertools.product((-1, 1), repeat=len(found)))
     else:
-        signs = np.random.default_rng(0).choice((-1, 1), (MOST_CORNERS, len(values))).tolist()
-    return [_moved(row, {v: v + sign * width for v, sign in zip(values, each, strict=True)}) for each in signs]
+        signs = np.random.default_rng(0).choice((-1, 1), (MOST_CORNERS, len(found))).tolist()
+    return [
+        _moved(row, {probe: value + sign * width for (probe, value), sign in zip(found.items(), each, strict=True)})
+        for each in signs
+    ]
 
 
 def _draws(row: Row, samples: int) -> list[Row]:
-    values, rng = _margins(row), np.random.default_rng(0)
-    drawn = np.array([posterior_margins(value, samples, DRAWS, rng) for value in values]).T.tolist()
-    return [_moved(row, dict(zip(values, each, strict=True))) for each in drawn]
+    found, rng = _margins(row), np.random.default_rng(0)
+    drawn = np.array([posterior_margins(value, samples, DRAWS, rng) for value in found.values()]).T.tolist()
+    return [_moved(row, dict(zip(found, each, strict=True))) for each in drawn]

@@ -137,7 +137,8 @@ def _furthest(tuning: Rows, wrong_at_most: float) -> float:
 def _lacking(scores: Scores, rankings: list[Ranking]) -> str:
     if not rankings:
         return "the rows have no margins of the claim and its contradictions inside the relation graph"
-    return f"{scores.n_units} units are too few: some must tune and others test, {FEWEST_UNITS} at the very least"
+    plural = "s are" if scores.n_units > 1 else " is"
+    return f"{scores.n_units} unit{plural} too few: some must tune and others test, {FEWEST_UNITS} at the very least"
 
 
 def _refusal(smallest: float | None, wrong_at_most: float, confidence: float, units: int) -> str:
@@ -146,7 +147,7 @@ def _refusal(smallest: float | None, wrong_at_most: float, confidence: float, un
     )
     if smallest is None or smallest >= 1.0:
         return (
-            f"{asked}: {units} units are too few to show any share below 1; label more, or calibrate without --repair"
+            f"{asked}: with these {units} units no share below 1 is provable; label more, or calibrate without --repair"
         )
     return (
         f"{asked}: with these {units} units the smallest provable share is {smallest:.3g}; label more units, "

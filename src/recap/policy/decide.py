@@ -164,8 +164,8 @@ def decide(
 
 def _cannot_be_told(evidence: Evidence, undecided: Undecided, regime: int) -> str:
     like = undecided.kind(regime, evidence.row.says_yes)
-    seen = f"{like.right} of {like.rows} such answers were right" if like.rows else "no such answer was seen"
-    return f"cannot be told: {evidence.together(regime == REGIMES['both'])}; in calibration {seen}"
+    told = f"cannot be told: {evidence.together(regime == REGIMES['both'])}"
+    return f"{told}; in calibration {like.in_words}"
 
 
 def _short(digest: str) -> str:

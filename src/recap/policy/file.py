@@ -10,7 +10,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import from_json
 
-from recap.errors import RecapError
+from recap.errors import RecapError, quoted
 from recap.files import reading, write_text
 from recap.policy.modes import check_mode
 from recap.policy.parts import STAGED
@@ -81,10 +81,15 @@ def _policy(text: str) -> Policy:
     fields = cast(dict[str, Any], document)
     if fields.pop("kind", KIND) != KIND or not isinstance(fields.get("mode"), str):
         raise RecapError("this is not a RECAP policy file")
-    version = fields.pop("version", VERSION)
+    if "version" not in fields:
+        raise RecapError('field "version" is missing')
+    version = fields.pop("version")
     fields.pop("promise", None)  # what the guarantee says in words
-    if version not in READABLE:
-        raise RecapError(f"policy version {version} is not known here (this is version {VERSION})")
+    # Python takes true and 2.0 for the numbers 1 and 2; a file that says so was not written here.
+    if type(version) is not int or version not in READABLE:
+        told = quoted(json.dumps(version)) if isinstance(version, str) else json.dumps(version)[:40]
+        known = " and ".join(map(str, READABLE))
+        raise RecapError(f"policy version {told} is not known here; versions {known} are, written as whole numbers")
     for name, conclusions in CONCLUSIONS.items():
         if isinstance(part := fields.get(name), dict):
             fields[name] = {key: value for key, value in cast(dict[str, Any], part).items() if key not in conclusions}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from pydantic import BeforeValidator, FiniteFloat, PlainSerializer
+from pydantic import AfterValidator, BeforeValidator, FiniteFloat, PlainSerializer
 
 from recap.policy.scores import Scores
 from recap.statistics import (
@@ -27,9 +27,16 @@ AUC_LIMIT = 0.5
 """Chance ranking."""
 
 
+def _not_infinite(value: float) -> float:
+    if math.isinf(value):
+        raise ValueError("it is infinite, and must be a number or null")
+    return value
+
+
 Estimate = Annotated[
     float,
     BeforeValidator(lambda value: math.nan if value is None else value),
+    AfterValidator(_not_infinite),
     PlainSerializer(lambda value: None if math.isnan(value) else value),
 ]
 """NaN where it has no value, which JSON calls null"""

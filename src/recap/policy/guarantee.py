@@ -84,7 +84,7 @@ class Guarantee:
                 for part in self.parts
                 if part.threshold is None
             ]
-            missed.append("families not seen here")
+            missed.append("families that are rare here, or were not seen")
             text += f"; nothing is promised and nothing accepted for {', '.join(missed)}"
         cap = max(part.unit_cap for part in self.parts)
         size = "" if cap == 1 else f"; a unit with more than {cap} answers counts as {cap}"

@@ -249,11 +249,16 @@ def stages(
     return staged, threshold
 
 
-def _check(scores: Scores, coverage: float, mode: str | None, first_stage: float, level: float) -> None:
+def check_shares(coverage: float, level: float) -> None:
+    """Complain about a coverage or a level that is none."""
     if not 0 < coverage <= 1:
         raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
     if not 0 < level < 1:
         raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
+
+
+def _check(scores: Scores, coverage: float, mode: str | None, first_stage: float, level: float) -> None:
+    check_shares(coverage, level)
     if mode == STAGED and not 0 < first_stage < coverage:
         raise RecapError(
             f"the first stage accepts {first_stage:g}; it must lie between 0 and the coverage {coverage:g}"

@@ -49,6 +49,17 @@ class RegimeAnswers:
         """Whether such answers are shown to be right more often than wrong."""
         return self.at_least > COIN
 
+    @property
+    def in_words(self) -> str:
+        """What calibration saw of such answers, and, where most were right, why that is not enough."""
+        if not self.rows:
+            return "no such answer was seen"
+        seen = f"{self.right} of {self.rows} such answers were right"
+        if self.told or self.right <= COIN * self.rows:
+            return seen
+        shown = f"shown: at least {self.at_least:.0%}"
+        return f"{seen}, too little to show that more than half of all such answers are ({shown})"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Undecided:
@@ -94,8 +105,7 @@ class Undecided:
         """In words."""
         names = {"both": "affirmed", "neither": "denied"}
         told = [
-            f'"{each.answer}" to a claim {names[each.regime]} with its contradiction '
-            f"({each.right} of {each.rows} right)"
+            f'"{each.answer}" to a claim {names[each.regime]} with its contradiction (in calibration {each.in_words})'
             for each in self.answers
             if not each.told
         ]

@@ -10,10 +10,13 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field, FiniteFloat
 
 from recap.arrays import Bools, Floats
+from recap.errors import RecapError
 from recap.risks import equations as eq
 from recap.risks.margins import Margins
 from recap.risks.registry import DEGRADED_PAIR, DIRECT, IMAGE, RISKS, TEXT, Risk
@@ -47,7 +50,15 @@ def _raw_probes(m: Margins) -> Floats:
     # A claim without such an edge has no such margin: zero says nothing either way.
     edges = np.where(image.contradiction_edges, image.contradictions, 0.0)
     supports = np.where(image.support_weights > 0, image.supports, 0.0)
+    # As many columns as the graph has edges of a claim, whichever claims these rows make: a fit reads them by place.
+    known = m.table.graph.relations.values()
+    edges = _widened(edges, max(len(each.contradictions) for each in known))
+    supports = _widened(supports, max(len(each.supports) for each in known))
     return np.column_stack([m.direct, image.claim, edges, supports, indicators])
+
+
+def _widened(columns: Floats, width: int) -> Floats:
+    return np.pad(columns, ((0, 0), (0, width - columns.shape[1])))
 
 
 def _everything(m: Margins) -> Floats:
@@ -61,17 +72,26 @@ class Fit:
     Where calibration saw only one outcome there is nothing to tell apart: weights are zero, and every row is alike.
     """
 
-    middle: list[float]
-    spread: list[float]
-    weights: list[float]
-    intercept: float
+    middle: list[FiniteFloat]
+    spread: list[Annotated[FiniteFloat, Field(gt=0)]]
+    weights: Annotated[list[FiniteFloat], Field(min_length=1)]
+    intercept: FiniteFloat
+
+    def __post_init__(self) -> None:
+        if not len(self.middle) == len(self.spread) == len(self.weights):
+            counts = f"{len(self.middle)}, {len(self.spread)} and {len(self.weights)} numbers"
+            raise ValueError(f"middle, spread and weights have {counts}, and must have as many each")
 
     def __call__(self, features: Floats) -> Floats:
         """Probability of the event."""
         if not any(self.weights):
             return np.full(len(features), float(self.intercept > 0))
-        scaled = (features - np.array(self.middle)) / np.array(self.spread)
-        return 1 / (1 + np.exp(-np.clip(scaled @ np.array(self.weights) + self.intercept, -LARGEST, LARGEST)))
+        with np.errstate(over="ignore", invalid="ignore"):  # of weights that no fit gives, as a damaged file may hold
+            scaled = (features - np.array(self.middle)) / np.array(self.spread)
+            odds = np.clip(scaled @ np.array(self.weights) + self.intercept, -LARGEST, LARGEST)
+        if np.isnan(odds).any():
+            raise RecapError("the weights of the fitted risk are beyond all bounds: the fitted part is damaged")
+        return 1 / (1 + np.exp(-odds))
 
 
 LARGEST = 500.0
@@ -110,7 +130,13 @@ def fit_risk(name: str, m: Margins) -> Fit:
 
 def apply_fit(name: str, fitted: Fit, m: Margins) -> Floats:
     """The risk of other rows."""
-    return fitted(FEATURES[name](m))
+    features = FEATURES[name](m)
+    if features.shape[1] != len(fitted.weights):
+        raise RecapError(
+            f"{name} was fitted to {len(fitted.weights)} inputs, and has {features.shape[1]} with this relation graph: "
+            "the fitted part of the policy is damaged"
+        )
+    return fitted(features)
 
 
 FITTED: dict[str, Risk] = {

@@ -137,7 +137,8 @@ def _errors(app: FastAPI, metrics: Metrics) -> None:
             case RequestValidationError():
                 first = error.errors()[0]
                 place = ".".join(str(part) for part in first["loc"] if part not in ("body",))
-                return response(422, f"{place}: {first['msg']}" if place else str(first["msg"]))
+                why = str(first["msg"]).removeprefix("Value error, ")  # our own words, as pydantic passes them on
+                return response(422, f"{place}: {why}" if place else why)
             case HTTPException():
                 return response(error.status_code, str(error.detail), dict(error.headers or {}))
             case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from threading import Lock
 from typing import Annotated, Any, Literal
 
@@ -10,18 +11,29 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from recap.errors import RecapError
+from recap.errors import RecapError, quoted
 from recap.policy import decide
 from recap.policy.monitor import RiskState
 from recap.server.intake.bodies import read_document
 from recap.server.metrics import Metrics
 from recap.server.review import ReviewQueue
 from recap.server.routes import body_schema
-from recap.server.service import Service
+from recap.server.schema import ErrorResponse
+from recap.server.service import Service, public_name
 from recap.table import MarginTable, Row, row_from_fields
 
 MOST = 256
 """labels in one request"""
+LONGEST_ROW = 64 << 10
+"""bytes; verdicts' rows have two thousand. A table with a line beyond all bounds could not be read again."""
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorResponse, "description": about}
+    for status, about in {
+        404: "Nothing is calibrated.",
+        409: "The table of labels has another label for this answer.",
+        507: "The table of labels is full, or cannot be written.",
+    }.items()
+}
 
 
 class Label(BaseModel):
@@ -43,9 +55,13 @@ class Label(BaseModel):
         "`GET /v1/review` are, say nothing about the risk of the others, and are not counted.",
     )
 
+    model: Annotated[str, Field(max_length=400)] | None = Field(
+        None, description="The `model` of its verdict; needed where several models are served."
+    )
+
     @model_validator(mode="after")
     def _names_one_answer(self) -> Label:
-        if (self.id is None) == (self.row is None or self.picture is None):
+        if [self.row is None, self.picture is None] != [self.id is not None] * 2:
             raise ValueError("give the row of a verdict and a name of its picture, or an id of the review queue")
         return self
 
@@ -66,6 +82,15 @@ class LabelsResponse(BaseModel):
     risk: RiskState
 
 
+def _refuse_contradictions(rows: Sequence[Row], labels: Sequence[str]) -> None:
+    """A statement about a picture holds or does not, whatever was answered."""
+    said: dict[tuple[str, ...], int] = {}
+    for i, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        first = said.setdefault((row.unit, row.subject, row.relation, row.object), i)
+        if labels[first] != label:
+            raise RecapError(f'labels.{i}: "{label}" contradicts labels.{first}, which is about the same statement')
+
+
 def add_labels(
     app: FastAPI,
     service: Service,
@@ -76,14 +101,28 @@ def add_labels(
     """`POST /v1/labels`."""
     auditor, turn = service.auditor, Lock()
 
+    own = {str(auditor.model.identity), public_name(auditor.model.identity.name)}
+
     def row_of(each: Label) -> Row:
-        if each.id is None:
-            row = row_from_fields(each.row or {}, auditor.graph)
-            return row.model_copy(update={"unit": each.picture})
-        row = None if queue is None else queue.kept(each.id)
-        if row is None:
-            raise RecapError(f'no answer "{each.id}" is kept for review')
-        return row
+        if each.id is not None:
+            row = None if queue is None else queue.kept(each.id)
+            if row is None:
+                raise RecapError(f"no answer {quoted(each.id)} is kept for review")
+            return row
+        row = row_from_fields(each.row or {}, auditor.graph)
+        if len(row.model_dump_json()) > LONGEST_ROW:
+            raise RecapError(f"it is longer than {LONGEST_ROW >> 10} KiB")
+        models, about = (
+            [name for name in (each.model, row.model) if name is not None],
+            f"labels are about {service.model}",
+        )
+        if foreign := [name for name in models if name not in own]:
+            raise RecapError(f"it comes from {quoted(foreign[0])}, and {about}")
+        if not models and len(service.auditors) > 1:
+            raise RecapError(f"several models are served, and {about}: give the model of the verdict, too")
+        if row.label not in (None, each.label):
+            raise RecapError(f'its own label is "{row.label}", and "{each.label}" is given')
+        return row.model_copy(update={"unit": each.picture, "label": None})
 
     def count(given: LabelsRequest) -> LabelsResponse:
         watch = metrics.risk
@@ -95,6 +134,7 @@ def add_labels(
                 rows.append(row_of(each))
             except RecapError as error:
                 raise RecapError(f"labels.{i}.{'row' if each.id is None else 'id'}: {error}") from None
+        _refuse_contradictions(rows, [each.label for each in given.labels])
         table = MarginTable(tuple(rows), auditor.graph, source="labels")
         decisions = list(decide(auditor.policy, table, any_model=True, reject_foreign=True))
         at_random = [each.random and each.id is None for each in given.labels]
@@ -110,7 +150,7 @@ def add_labels(
 
     @app.post(
         "/v1/labels",
-        responses=errors,
+        responses=errors | REFUSALS,
         summary="The truth about audited answers",
         openapi_extra=body_schema(LabelsRequest),
     )

@@ -43,7 +43,8 @@ class ReviewQueue:
         foreign = next((row.model for row in known if row.model not in (None, model)), None)
         if foreign is not None:
             raise RecapError(f'{path}: its rows come from "{foreign}", and "{model}" is served; give another --review')
-        self.labelled = {row.id for row in known}
+        self.labelled = {row.id: row.label for row in known}
+        """what is known of the answers in the table, by id"""
         self._rows = OrderedDict[str, Row]()
         self._turn = Lock()
 
@@ -76,8 +77,11 @@ class ReviewQueue:
         """Write answers with their labels to the table, each once; `True` for one that was picked at random."""
         with self._turn:
             fresh: dict[str, Row] = {}
-            for row, label, random in rows:
+            for i, (row, label, random) in enumerate(rows):
                 name = answer_id(row)
+                if self.labelled.get(name) not in (None, label):
+                    told = f'labels.{i}: the table of labels has "{self.labelled[name]}" for this answer'
+                    raise HTTPException(409, f"{told}; nothing was counted or written")
                 if name not in self.labelled:
                     said = row.model_dump(include=set(Row.model_fields))
                     more = {"id": name, "dataset": DATASETS[random], "label": label, "model": self.model, "image": None}
@@ -89,7 +93,7 @@ class ReviewQueue:
             except RecapError as error:
                 event(f"labels were not written: {error}", logging.ERROR)
                 raise HTTPException(507, "the table of labels cannot be written; nothing was counted") from None
-            self.labelled |= fresh.keys()
+            self.labelled |= {name: row.label for name, row in fresh.items()}
             for name in fresh:
                 self._rows.pop(name, None)
             return len(fresh)

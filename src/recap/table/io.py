@@ -81,14 +81,20 @@ def write_table(rows: Iterable[Row], path: str | Path) -> None:
 
 
 def check_appendable(path: str | Path) -> None:
-    """Complain about what rows cannot be added to."""
+    """Complain about what rows cannot be added to. A file that is not there yet is not there afterwards either."""
     target = Path(path)
     if target.suffix.lower() != ".jsonl":
         raise RecapError(f"{path}: rows are added to a table of JSON lines; its name ends in .jsonl")
-    if target.exists() and not target.is_file():
-        raise RecapError(f"{path}: it is not a file")
-    if not os.access(target if target.exists() else target.absolute().parent, os.W_OK):
-        raise RecapError(f"{path}: it cannot be written there")
+    try:
+        there = target.exists()
+        if there and not target.is_file():
+            raise RecapError(f"{path}: it is not a file")
+        # Permissions do not tell of file systems where nothing can be made, whoever asks: only trying does.
+        target.open("ab").close()
+        if not there:
+            target.unlink()
+    except OSError as error:
+        raise RecapError(f"{path}: it cannot be written there: {reason(error)}") from None
 
 
 def append_table(rows: Iterable[Row], path: str | Path) -> None:

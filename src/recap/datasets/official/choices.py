@@ -76,7 +76,7 @@ def _options(found: Collected, place: str, group: str, image: str, said: Sequenc
         except NoRelationError as error:
             why = why or str(error)
             continue
-        found.add(f"{group}-{option}", unit, image, statement, "yes" if true else "no")
+        found.add(place, f"{group}-{option}", unit, image, statement, "yes" if true else "no")
     if not found.items or found.items[-1].unit != unit:
         found.leave(place, why or "it has no options")
 
@@ -202,7 +202,7 @@ def threedsr_pictures(root: Path) -> Iterator[tuple[str, bytes]]:
     for source in _threedsr_files(root):
         if source.suffix == ".tsv":
             yield from embedded(
-                source, "image", lambda row, _: _picture(str(row.get("qid") or row["index"])), "index", "qid"
+                source, "image", lambda row, _: _picture(str(row.get("qid") or row["index"])), "index", optional=["qid"]
             )
 
 

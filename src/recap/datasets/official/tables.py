@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, cast
@@ -13,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from recap.claims import Lexicon, NoRelationError, Statement, default_lexicon
 from recap.datasets.reading import Loaded, MissingFileError, read_statement, validated_lines, validated_list
-from recap.errors import RecapError, reason
+from recap.errors import RecapError, quoted, reason
 from recap.probing import Item
 from recap.validation import explain
 
@@ -77,28 +76,51 @@ def _columns(source: Path, wanted: Sequence[str], needed: Sequence[str]) -> Iter
 
 
 def embedded(
-    source: Path, picture: str, name: Callable[[Mapping[str, Any], int], str], *fields: str
+    source: Path,
+    picture: str,
+    name: Callable[[Mapping[str, Any], int], str],
+    *needed: str,
+    optional: Sequence[str] = (),
 ) -> Iterator[tuple[str, bytes]]:
-    """The pictures inside a file, in the column `picture`: Parquet's structs with bytes, or base64."""
+    """The pictures inside a file, in the column `picture`: Parquet's structs with bytes, or base64.
+
+    `name` makes a picture's file name of the fields that are `needed` for it, which every row must have, and of the
+    `optional` ones.
+    """
     if source.suffix.lower() == ".json":
         rows: Iterable[Mapping[str, Any]] = validated_list(source, TypeAdapter(list[dict[str, Any]]))
     else:
-        rows = _columns(source, [picture, *fields], [picture])
-    for place, row in enumerate(rows):
-        held: object = row.get(picture)
-        if isinstance(held, Mapping):
-            held = cast(Mapping[str, object], held).get("bytes")
-        if isinstance(held, str):
-            try:
-                held = base64.b64decode(held, validate=True)
-            except binascii.Error:
-                raise RecapError(f"{source}:{place}: its picture is not base64") from None
-        if not isinstance(held, bytes) or not held:
-            raise RecapError(f"{source}:{place}: it holds no picture")
-        target = name(row, place)
-        if PurePosixPath(target).is_absolute() or ".." in PurePosixPath(target).parts:
-            raise RecapError(f"{source}:{place}: its picture's name leads out of the folder")
-        yield target, held
+        rows = _columns(source, [picture, *needed, *optional], [picture, *needed])
+    for number, row in enumerate(rows):
+        place = f"{source}:{number}"
+        for field in needed:
+            value: object = row.get(field)
+            if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
+                raise RecapError(f"{place}: its {field} names no picture")
+        yield _inside(place, name(row, number)), _picture_in(place, row.get(picture))
+
+
+def _picture_in(place: str, held: object) -> bytes:
+    if isinstance(held, Mapping):
+        held = cast(Mapping[str, object], held).get("bytes")
+    if isinstance(held, str):
+        try:
+            held = base64.b64decode(held, validate=True)
+        except ValueError:  # binascii's own for what is not base64, and Python's for letters beyond ASCII
+            raise RecapError(f"{place}: its picture is not base64") from None
+    if not isinstance(held, bytes) or not held:
+        raise RecapError(f"{place}: it holds no picture")
+    return held
+
+
+def _inside(place: str, target: str) -> str:
+    """The name of a picture, if it is that of a file in a folder below the one with the official files."""
+    path = PurePosixPath(target)
+    if path.is_absolute() or ".." in path.parts or "\\" in target:
+        raise RecapError(f"{place}: its picture's name leads out of the folder: {quoted(target)}")
+    if not target.isprintable() or len(path.parts) < 2:
+        raise RecapError(f"{place}: its picture's name is not that of a file: {quoted(target)}")
+    return str(path)
 
 
 class Collected:
@@ -111,6 +133,7 @@ class Collected:
         self.notes: list[str] = []
         self.rows = 0
         self.lexicon: Lexicon = default_lexicon()
+        self._places: dict[str, str] = {}
 
     def question(
         self, place: str, number: str, unit: str, image: str, text: str, label: str | None, *, said: str = ""
@@ -122,16 +145,31 @@ class Collected:
         except NoRelationError as error:
             self.leave(place, str(error))
             return
-        self.add(number, unit, image, statement, label, text)
+        self.add(place, number, unit, image, statement, label, text)
 
     def leave(self, place: str, why: str) -> None:
         """A row that states no relation between two named things."""
         self.unread.append(f"{place}: {why}")
 
     def add(
-        self, number: str, unit: str, image: str, statement: Statement, label: str | None, text: str | None = None
+        self,
+        place: str,
+        number: str,
+        unit: str,
+        image: str,
+        statement: Statement,
+        label: str | None,
+        text: str | None = None,
     ) -> None:
-        self.items.append(Item(f"{self.name}-{number}", self.name, unit, image, statement, label, text))
+        """A statement. Margins and labels are kept by its id, so that two statements with one id are refused."""
+        name = f"{self.name}-{number}"
+        if name in self._places:
+            raise RecapError(
+                f"{place}: its id makes it {quoted(name)}, which {self._places[name]} is already; ids are unique in "
+                "the official files"
+            )
+        self._places[name] = place
+        self.items.append(Item(name, self.name, unit, image, statement, label, text))
 
     def expect(
         self, sources: Sequence[Path] | Path, rows: int, official: int | Sequence[int], what: str = "rows"

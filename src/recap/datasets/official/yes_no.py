@@ -43,7 +43,10 @@ class _AmberTruth(BaseModel):
 def load_amber(root: Path) -> Loaded:
     """The discriminative part: existence, attribute, relation, each with its truth from `annotations.json`."""
     source = find_file(root, ("data/annotations.json", "annotations.json"))
-    truth = {row.id: row.truth for _, row in rows_in(source, _AmberTruth)}
+    truth: dict[int, str | list[str]] = {}
+    for place, row in rows_in(source, _AmberTruth):
+        if truth.setdefault(row.id, row.truth) != row.truth:
+            raise RecapError(f"{place}: id {row.id} has had another truth before; ids are unique in the official file")
     found = Collected("amber")
     for part, official in AMBER_PARTS.items():
         name = f"query_discriminative-{part}.json"
@@ -56,7 +59,7 @@ def load_amber(root: Path) -> Loaded:
             if part == "relation" and (asked := CONTACT.fullmatch(row.query)):
                 found.rows += 1
                 said = Statement(asked["subject"], "touching", asked["object"], "other", "touching", True)
-                found.add(str(row.id), row.image, row.image, said, label, row.query)
+                found.add(place, str(row.id), row.image, row.image, said, label, row.query)
             elif part == "attribute" and parse_existence(row.query, found.lexicon) is None:
                 found.rows += 1  # "Is the grass on the brink?" has the form of a relation, and is none
                 found.leave(place, "it asks about an attribute")
@@ -131,8 +134,10 @@ def load_mmrel(root: Path) -> Loaded:
                     image = _numbered(row.question_id)
                     found.question(place, row.question_id, image, image, row.question, label)
         else:
+            # Each file counts from one, and files of one name lie in several folders.
+            named = source.relative_to(root / "json").with_suffix("").as_posix()
             for place, row in rows_in(source, _Asked):
-                number = f"{source.stem}-{row.question_id}"
+                number = f"{named}-{row.question_id}"
                 found.question(place, number, row.image, row.image, row.text, row.label)
     if sources[0].suffix == ".parquet":
         found.expect(sources, rows, MMREL_DALLE, "questions")

@@ -15,7 +15,6 @@ from typing import Any
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from recap.claims.answers import concluded
-from recap.errors import RecapError
 from recap.models.contract import SAMPLE_QUESTION, Identity, Request
 from recap.models.pixels import MOST_PIXELS, capped, scaled_down
 from recap.models.remote.address import api_key, parse_address
@@ -25,7 +24,7 @@ from recap.models.remote.handshake import encode, trial_pictures
 from recap.models.remote.model import closing, gather, run_in
 from recap.models.remote.responses import Models
 from recap.models.templates import plain_text
-from recap.statistics.sampling import sampled_margin
+from recap.statistics.sampling import check_samples, sampled_margin
 
 SHORT, LONG = 16, 2048
 """tokens that an answer may take: at once, and behind a thought"""
@@ -63,8 +62,7 @@ class SampledRemoteModel:
         say: Callable[[str], None] = lambda _: None,
     ) -> SampledRemoteModel:
         """The model at `http://host:port/v1#served-name`, asked for `samples` answers to every question."""
-        if samples < 2:
-            raise RecapError(f"samples is {samples}; at least 2 answers must be drawn")
+        check_samples(samples)
         where = parse_address(address)
         client = Client(where, api_key(), ClientOptions(concurrency, timeout, patience, pause), say)
         with contextlib.ExitStack() as stack:
