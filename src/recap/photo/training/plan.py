@@ -42,6 +42,8 @@ class Plan:
     """weight of the lesson of looking in the first half; then it falls to a tenth"""
     gaze: float = 0.5
     """weight of where attention goes, within the lesson of looking"""
+    order: float = 1.0
+    """weight of which side the first thing is on, told where the answer is given, within the lesson of looking"""
     decay: float = 0.05
     average: float = 0.999
     no_share: float = 1.0
