@@ -18,7 +18,7 @@ from recap.photo.training.questions import (
     join,
     thing_table,
 )
-from recap.photo.training.vocabulary import templates
+from recap.photo.training.vocabulary import templates, topics
 
 CAT, DOG = (number_of()[name] for name in ("cat", "hair drier"))
 BOX = {CAT: [0.0, 0.0, 0.125, 0.125], DOG: [0.625, 0.75, 0.75, 0.875]}
@@ -70,22 +70,23 @@ def test_looking_at_the_named_thing_is_what_is_learned() -> None:
     assert sum(look_loss(*told(BOX, asked, names), names, asked, table, blind=1)) == 0
 
 
-def test_the_order_head_tells_sides_whatever_is_asked() -> None:
+def test_the_order_head_tells_sides_and_what_is_asked() -> None:
     asked, table, _ = questions()
     # The first things lie left and above where they are the cat, of the other thing as of the middle.
     after = torch.where(asked.subject == CAT, -5.0, 5.0)[..., None].expand(-1, -1, 2)
+    topic = torch.nn.functional.one_hot(asked.topic, len(topics())) * 20.0
     assert {CAT, DOG} == set(asked.subject[0].tolist())
-    loss, right = order_loss(after, asked, table)
+    loss, right = order_loss((after, topic), asked, table)
     assert loss < 0.02
     assert right == 1
-    loss, right = order_loss(-after, asked, table)
+    loss, right = order_loss((-after, topic), asked, table)
     assert loss > 4
     assert right == 0
-    assert order_loss(-after, asked, table, blind=1)[0] == 0
-    # A thing that is not there has no side.
-    gone = number_of()["bed"]
-    absent = replace(asked, subject=torch.full_like(asked.subject, gone))
-    assert order_loss(-after, absent, table)[0] == 0
+    assert order_loss((after, topic.roll(1, -1)), asked, table)[0] > 1
+    # Pictures that are not shown have no sides, nor have things that are not there.
+    assert order_loss((-after, topic), asked, table, blind=1)[0] < 0.01
+    absent = replace(asked, subject=torch.full_like(asked.subject, number_of()["bed"]))
+    assert order_loss((-after, topic), absent, table)[0] < 0.01
 
 
 def test_a_box_smaller_than_a_place_has_its_centres_place() -> None:

@@ -21,6 +21,9 @@ GRID = 16
 FREQUENCIES = (0.5, 1, 2, 3, 4, 6, 8)
 COORDINATES = 2 * (2 + 2 * len(FREQUENCIES))
 """channels of a place's fixed coordinates"""
+STRENGTH = 4.0
+"""how much larger coordinates are than −1 to 1: three hundred channels of features beside them vary by 1 each, and what
+is lost among them no answer can depend on"""
 BACKBONES = ("efficientnet_lite2", "resnet50", "dinov2_small")
 
 
@@ -70,7 +73,7 @@ class PhotoTower(hf.PreTrainedModel):
     def _init_weights(self, module: nn.Module) -> None:
         """Fresh weights come from the modules themselves; only the places' embedding is made here."""
         if isinstance(module, PhotoTower):
-            nn.init.normal_(module.place, std=0.5)
+            nn.init.normal_(module.place, std=0.05)
 
     def forward(self, pixel_values: Tensor, **_: Any) -> BaseModelOutput:
         """(n, 3, 256, 256) to (n, 256, channels)."""
@@ -83,12 +86,12 @@ class PhotoTower(hf.PreTrainedModel):
 
 
 def coordinates(side: int, like: Tensor) -> Tensor:
-    """(places, COORDINATES): x and y of a grid's cells in −1 to 1, their squares, and waves of several lengths."""
+    """(places, COORDINATES): x and y of a grid's cells, their squares, and waves of several lengths, ± STRENGTH."""
     axis = (torch.arange(side, device=like.device, dtype=torch.float32) + 0.5) / side * 2 - 1
     turns = axis[:, None] * axis.new_tensor(FREQUENCIES) * torch.pi
     code = torch.cat([axis[:, None], axis[:, None] ** 2, turns.sin(), turns.cos()], -1)
     across, down = code.repeat(side, 1), code.repeat_interleave(side, 0)
-    return torch.cat([across, down], -1).to(like.dtype)
+    return (STRENGTH * torch.cat([across, down], -1)).to(like.dtype)
 
 
 class Neck(nn.Module):

@@ -46,8 +46,8 @@ class Heard:
     """(n, questions, width, …): what the look head tells at every token"""
     gaze: Tensor
     """(n, heads, questions, width, places): log-shares of the attention that some heads pay to the picture's places"""
-    order: Tensor
-    """(n, questions, 2): what the order head tells where the answer is about to be given"""
+    order: tuple[Tensor, Tensor]
+    """(n, questions, …) twice: what the order head tells where the answer is about to be given"""
 
 
 class Learner(torch.nn.Module):
@@ -132,7 +132,7 @@ class Learner(torch.nn.Module):
         at = at[..., None].expand(-1, -1, -1, last.shape[-1])
         scores = self.model.lm_head(last.gather(2, at)).float()
         order = self.order(high.gather(2, at[:, :, :1])[:, :, 0])
-        return Heard(scores[:, :, 0], scores[:, :, 1], self.dense(tokens), self.look(half), gaze, order)
+        return Heard(scores[:, :, 0], scores[:, :, 1], self.dense(tokens, embed.weight), self.look(half), gaze, order)
 
     def _layout(self, layout: Layout, n: int, blind: int, device: Any) -> tuple[Tensor, Tensor]:
         """Mask and positions: a question sees the start, the picture unless its row is blind, and itself so far."""

@@ -6,7 +6,7 @@ Yes and no about two things' places teach nothing as long as neither place is kn
 reads the decoder low down, so that the layers above can compare what was found; it is thrown away. Some attention
 heads just below it are told to look at the thing that is named. Higher up, where the answer is about to be given,
 another head tells on which side of the second thing (or of the middle, where there is one thing) the first one lies,
-whatever the question asks: the words "left" and "right" then only have to agree with it.
+and what is asked: the layers above only have to see whether they agree.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 
 from recap.photo.training.questions import TRAINING, Asked, ThingTable
+from recap.photo.training.vocabulary import topics
 
 Tensor = torch.Tensor
 BINS = 16
 """steps along an axis in which a centre is told"""
+
+
+TOPIC = 0.2
+"""weight of what is asked beside on which side a thing lies"""
 
 
 class LookHead(torch.nn.Module):
@@ -35,32 +40,42 @@ class LookHead(torch.nn.Module):
 
 
 class OrderHead(torch.nn.Module):
-    """Whether the first thing lies farther right and farther down than the second one, or than the middle."""
+    """What the answer follows from: on which side the first thing lies, and what is asked.
+
+    Yes and no agree with neither of them, only with both together: an answer that is right half of the time does not
+    tell which of them is missing.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.norm = torch.nn.LayerNorm(width)
-        self.out = torch.nn.Linear(width, 2)
+        self.side, self.topic = torch.nn.Linear(width, 2), torch.nn.Linear(width, len(topics()))
 
-    def forward(self, hidden: Tensor) -> Tensor:
-        """(…, 2): across, along."""
-        return self.out(self.norm(hidden))
+    def forward(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """Whether the first thing lies farther right and farther down than the second, (…, 2); the topic."""
+        x = self.norm(hidden)
+        return self.side(x), self.topic(x)
 
 
-def order_loss(told: Tensor, asked: Asked, table: ThingTable, blind: int = 0) -> tuple[Tensor, Tensor]:
-    """Mean loss of what an order head tells (n, questions, 2), and how often it is right across the picture."""
+def order_loss(told: tuple[Tensor, Tensor], asked: Asked, table: ThingTable, blind: int = 0) -> tuple[Tensor, Tensor]:
+    """Mean loss of what an order head tells, and how often it is right about sides across the picture."""
 
     def of(kind: Tensor) -> tuple[Tensor, Tensor]:
         box = table.box.gather(1, kind[..., None].expand(-1, -1, 4))
         return (box[..., 2:] + box[..., :2]) / 2, table.single.gather(1, kind)
 
+    side, topic = told
     (first, one), (second, other) = of(asked.subject), of(asked.object)
     off = first - torch.where((asked.subject == asked.object)[..., None], 0.5, second)
     sure = (one & other & asked.valid)[..., None] & (off.abs() >= TRAINING.gap)
     sure[:blind] = False
-    each = F.binary_cross_entropy_with_logits(told.float(), (off > 0).float(), reduction="none")
-    right = ((told >= 0) == (off > 0)) & sure
-    return (each * sure).sum() / sure.sum().clamp(min=1), right[..., 0].sum() / sure[..., 0].sum().clamp(min=1)
+    each = F.binary_cross_entropy_with_logits(side.float(), (off > 0).float(), reduction="none")
+    loss = (each * sure).sum() / sure.sum().clamp(min=1)
+    word = F.cross_entropy(topic.float().flatten(0, 1), asked.topic.flatten(), reduction="none")
+    heard = asked.valid.flatten()
+    loss = loss + TOPIC * (word * heard).sum() / heard.sum().clamp(min=1)
+    right = ((side >= 0) == (off > 0)) & sure
+    return loss, right[..., 0].sum() / sure[..., 0].sum().clamp(min=1)
 
 
 def look_loss(
