@@ -12,7 +12,7 @@ from PIL import Image
 from recap.models.contract import Request
 from recap.models.local import LocalModel
 from recap.photo.things import number_of, things
-from recap.photo.tower import GRID, coordinates
+from recap.photo.tower import GRID, STRENGTH, coordinates
 from recap.photo.training.annotations import PersonStatement
 from recap.photo.training.augment import draw_frames, frame_boxes, show, whole
 from recap.photo.training.checkpoint import build, read_weights, write_checkpoint
@@ -188,7 +188,9 @@ def test_a_places_coordinates_can_be_seen_among_its_features():
         torch.nn.functional.layer_norm(torch.randn(200, 1, GRID * GRID, 320), (320,))[:, 0] + model.vision_tower.place
     )
     with torch.no_grad():
-        tokens = model.multi_modal_projector(torch.cat([seen, coordinates(GRID, seen).expand(len(seen), -1, -1)], -1))
+        tokens = model.multi_modal_projector(
+            torch.cat([seen, STRENGTH * coordinates(GRID, seen).expand(len(seen), -1, -1)], -1)
+        )
         column = torch.arange(GRID * GRID) % GRID
         side = torch.stack([tokens[:, column < GRID // 2].mean(1), tokens[:, column >= GRID // 2].mean(1)], 1)
         # Between the halves of a picture, beside how one token differs from another.

@@ -22,13 +22,13 @@ FREQUENCIES = (0.5, 1, 2, 3, 4, 6, 8)
 COORDINATES = 2 * (2 + 2 * len(FREQUENCIES))
 """channels of a place's fixed coordinates"""
 STRENGTH = 4.0
-"""how much larger coordinates are than −1 to 1: three hundred channels of features beside them vary by 1 each, and what
-is lost among them no answer can depend on"""
+"""how much larger coordinates are than −1 to 1, if nothing else is said: three hundred channels of features beside them
+vary by 1 each, and what is lost among them no answer learns to depend on"""
 BACKBONES = ("efficientnet_lite2", "resnet50", "dinov2_small")
 
 
 class PhotoTowerConfig(hf.PretrainedConfig):
-    """Which network sees, and how wide its features are."""
+    """Which network sees, how wide its features are, and how strong the coordinates beside them."""
 
     model_type = "recap_photo_tower"
 
@@ -38,9 +38,10 @@ class PhotoTowerConfig(hf.PretrainedConfig):
         hidden_size: int = 320 + COORDINATES,
         image_size: int = 256,
         patch_size: int = 16,
+        strength: float = STRENGTH,
         **rest: Any,
     ) -> None:
-        self.backbone, self.hidden_size = backbone, hidden_size
+        self.backbone, self.hidden_size, self.strength = backbone, hidden_size, strength
         self.image_size, self.patch_size = image_size, patch_size
         super().__init__(**rest)
 
@@ -80,18 +81,18 @@ class PhotoTower(hf.PreTrainedModel):
         maps = self.backbone(pixel_values.to(self.place.dtype))
         x = self.neck(maps).flatten(2).transpose(1, 2)
         x = F.layer_norm(x, x.shape[-1:]) + self.place
-        x = torch.cat([x, coordinates(GRID, x).expand(len(x), -1, -1)], -1)
+        x = torch.cat([x, self.config.strength * coordinates(GRID, x).expand(len(x), -1, -1)], -1)
         found: Any = x  # transformers types these as a kind of tensor that nothing makes
         return BaseModelOutput(last_hidden_state=found, hidden_states=(found,))
 
 
 def coordinates(side: int, like: Tensor) -> Tensor:
-    """(places, COORDINATES): x and y of a grid's cells, their squares, and waves of several lengths, ± STRENGTH."""
+    """(places, COORDINATES): x and y of a grid's cells in −1 to 1, their squares, and waves of several lengths."""
     axis = (torch.arange(side, device=like.device, dtype=torch.float32) + 0.5) / side * 2 - 1
     turns = axis[:, None] * axis.new_tensor(FREQUENCIES) * torch.pi
     code = torch.cat([axis[:, None], axis[:, None] ** 2, turns.sin(), turns.cos()], -1)
     across, down = code.repeat(side, 1), code.repeat_interleave(side, 0)
-    return (STRENGTH * torch.cat([across, down], -1)).to(like.dtype)
+    return torch.cat([across, down], -1).to(like.dtype)
 
 
 class Neck(nn.Module):

@@ -44,9 +44,11 @@ class Training:
         self.plan, self.lessons, self.out, self.say = plan, lessons, out, say
         self.device, self.generator = lessons.device, lessons.generator
         self.learner, self.average = (
-            Learner(build(plan.backbone, given, plan.seed, plan.layers, plan.width, plan.inner)).to(self.device)
+            Learner(
+                build(plan.backbone, given, plan.seed, plan.layers, plan.width, plan.inner, plan.strength)
+            ).to(self.device)
             for given in (weights, None)
-        )
+        )  # fmt: skip
         if self.device.type == "cuda":
             for each in (self.learner, self.average):
                 each.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
