@@ -24,6 +24,9 @@ BINS = 16
 
 TOPIC = 0.2
 """weight of what is asked beside on which side a thing lies"""
+LOUD = 4.0
+"""what these heads tell is so much larger than their weights make it: they learn so much faster than the model, which
+otherwise waits for them to grow"""
 
 
 class LookHead(torch.nn.Module):
@@ -36,7 +39,7 @@ class LookHead(torch.nn.Module):
 
     def forward(self, hidden: Tensor) -> Tensor:
         """(…, 3 + 2 × BINS)."""
-        return self.out(self.norm(hidden))
+        return LOUD * self.out(self.norm(hidden))
 
 
 class OrderHead(torch.nn.Module):
@@ -53,7 +56,7 @@ class OrderHead(torch.nn.Module):
 
     def forward(self, hidden: Tensor) -> tuple[Tensor, Tensor]:
         """Whether the first thing lies farther right and farther down than the second, (…, 2); the topic."""
-        x = self.norm(hidden)
+        x = LOUD * self.norm(hidden)
         return self.side(x), self.topic(x)
 
 
