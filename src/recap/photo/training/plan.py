@@ -28,7 +28,7 @@ class Plan:
     batch: int = 128
     rate: float = 8e-4
     backbone_rate: float = 2.5e-4
-    warmup: int = 300
+    warmup: int = 150
     blind: int = 8
     """pictures of a batch that are asked about without being shown, so that a bare question has an answer"""
     lessons: float = 0.2
