@@ -12,6 +12,7 @@ from PIL import Image
 from recap.models.contract import Request
 from recap.models.local import LocalModel
 from recap.photo.things import number_of, things
+from recap.photo.tower import GRID, STRENGTH, coordinates
 from recap.photo.training.annotations import PersonStatement
 from recap.photo.training.augment import draw_frames, frame_boxes, show, whole
 from recap.photo.training.checkpoint import build, read_weights, write_checkpoint
@@ -177,6 +178,24 @@ def test_a_written_folder_answers_as_in_training(folder: Path):
         asked = local.margins([Request(image, questions)])[0]
         assert asked == pytest.approx(trained, abs=2e-4)
         assert max(map(abs, asked)) > 1e-3
+
+
+def test_a_places_coordinates_can_be_seen_among_its_features():
+    """What the decoder gets of a thing varies with its place: too little of it, and left and right are never learned."""
+    model = build("efficientnet_lite2", None, 0, layers=2, width=128, inner=192).model
+    torch.manual_seed(0)
+    seen = (
+        torch.nn.functional.layer_norm(torch.randn(200, 1, GRID * GRID, 320), (320,))[:, 0] + model.vision_tower.place
+    )
+    with torch.no_grad():
+        tokens = model.multi_modal_projector(
+            torch.cat([seen, STRENGTH * coordinates(GRID, seen).expand(len(seen), -1, -1)], -1)
+        )
+        column = torch.arange(GRID * GRID) % GRID
+        side = torch.stack([tokens[:, column < GRID // 2].mean(1), tokens[:, column >= GRID // 2].mean(1)], 1)
+        # Between the halves of a picture, beside how one token differs from another.
+        apart = (side[:, 1] - side[:, 0]).norm(dim=-1).mean() / (tokens - tokens.mean((0, 1))).norm(dim=-1).mean()
+    assert apart > 0.25
 
 
 def test_unknown_words_are_told_from_known_ones(folder: Path):

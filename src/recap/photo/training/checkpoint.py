@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 from recap.models.llava import BOS, EOS, PAD, published_name
-from recap.photo.tower import GRID, PhotoTowerConfig
+from recap.photo.tower import GRID, STRENGTH, PhotoTowerConfig
 from recap.photo.training.towers import load_backbone
 from recap.photo.training.vocabulary import IMAGE, UNKNOWN, vocabulary
 
@@ -33,7 +33,7 @@ ROTATION = 1e7
 tell what is there wherever it is"""
 
 
-def llava_config(backbone: str, layers: int, width: int, inner: int) -> Any:
+def llava_config(backbone: str, layers: int, width: int, inner: int, strength: float = STRENGTH) -> Any:
     """LLaVA's parts in small: the tower, two projecting layers, a Llama."""
     words = vocabulary()
     text = hf.LlamaConfig(
@@ -43,16 +43,20 @@ def llava_config(backbone: str, layers: int, width: int, inner: int) -> Any:
         pad_token_id=words[PAD], bos_token_id=words[BOS], eos_token_id=words[EOS], tie_word_embeddings=False,
     )  # fmt: skip
     return hf.LlavaConfig(
-        vision_config=PhotoTowerConfig(backbone=backbone), text_config=text, image_token_index=words[IMAGE],
+        vision_config=PhotoTowerConfig(backbone=backbone, strength=strength), text_config=text,
+        image_token_index=words[IMAGE],
         image_seq_length=GRID * GRID, vision_feature_select_strategy="full", vision_feature_layer=-1,
         tie_word_embeddings=False, projector_hidden_act="gelu",
     )  # fmt: skip
 
 
-def build(backbone: str, weights: Path | None, seed: int, layers: int = 6, width: int = 384, inner: int = 1024) -> Any:
+def build(
+    backbone: str, weights: Path | None, seed: int, layers: int = 6, width: int = 384, inner: int = 1024,
+    strength: float = STRENGTH,
+) -> Any:  # fmt: skip
     """A model with fresh weights but for its backbone's, which come from a file."""
     torch.manual_seed(seed)
-    model = hf.LlavaForConditionalGeneration(llava_config(backbone, layers, width, inner))
+    model = hf.LlavaForConditionalGeneration(llava_config(backbone, layers, width, inner, strength))
     if weights is not None:
         load_backbone(model.model.vision_tower.backbone, weights)
     return model

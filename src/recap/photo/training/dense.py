@@ -10,28 +10,42 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F  # noqa: N812
 
+from recap.models.llava import PAD
 from recap.photo.things import things
 from recap.photo.tower import GRID
 from recap.photo.training.annotations import NOTHING
+from recap.photo.training.vocabulary import names, vocabulary
 
 Tensor = torch.Tensor
 KINDS = len(things())
 
 
 class DenseHeads(torch.nn.Module):
-    """Scores of every class at every place, for cover and for centre."""
+    """Scores of every class at every place, for cover and for centre.
+
+    A class is told by the decoder's own embedding of its name. So what is seen and what is called have to be alike
+    before any question is asked, and attention that takes a name to its thing is learned for all classes at once.
+    """
 
     def __init__(self, width: int) -> None:
         super().__init__()
         self.norm = torch.nn.LayerNorm(width)
-        self.cover, self.centre = torch.nn.Linear(width, KINDS), torch.nn.Linear(width, KINDS)
+        self.cover, self.centre = (torch.nn.Linear(width, width, bias=False) for _ in range(2))
+        self.bias = torch.nn.Parameter(torch.full((2, KINDS), -4.0))
         for head in (self.cover, self.centre):
-            torch.nn.init.constant_(head.bias, -4.0)
+            torch.nn.init.eye_(head.weight)
+        ids = torch.from_numpy(names().ids[names().first])
+        self.ids: Tensor
+        self.used: Tensor
+        self.register_buffer("ids", ids, persistent=False)
+        self.register_buffer("used", (ids != vocabulary()[PAD]).float(), persistent=False)
 
-    def forward(self, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """(n, places, KINDS) twice."""
+    def forward(self, tokens: Tensor, embedding: Tensor) -> tuple[Tensor, Tensor]:
+        """(n, places, KINDS) twice, from what the decoder is given and its words' embedding."""
+        called = (embedding[self.ids] * self.used[..., None]).sum(1) / self.used.sum(1, keepdim=True)
+        called = F.layer_norm(called, called.shape[-1:]) * called.shape[-1] ** -0.5
         x = self.norm(tokens)
-        return self.cover(x), self.centre(x)
+        return self.cover(x) @ called.T + self.bias[0], self.centre(x) @ called.T + self.bias[1]
 
 
 @torch.no_grad()

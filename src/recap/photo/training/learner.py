@@ -12,7 +12,7 @@ from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from recap.models.llava import BEFORE, BOS, PAD
 from recap.photo.training.dense import DenseHeads
-from recap.photo.training.look import LookHead
+from recap.photo.training.look import LookHead, OrderHead
 from recap.photo.training.vocabulary import vocabulary
 
 Tensor = torch.Tensor
@@ -46,6 +46,8 @@ class Heard:
     """(n, questions, width, …): what the look head tells at every token"""
     gaze: Tensor
     """(n, heads, questions, width, places): log-shares of the attention that some heads pay to the picture's places"""
+    order: tuple[Tensor, Tensor]
+    """(n, questions, …) twice: what the order head tells where the answer is about to be given"""
 
 
 class Learner(torch.nn.Module):
@@ -56,10 +58,12 @@ class Learner(torch.nn.Module):
         self.model = model
         self.places: int = model.config.image_seq_length
         width = model.config.text_config.hidden_size
-        self.dense, self.look = DenseHeads(width), LookHead(width)
+        self.dense, self.look, self.order = DenseHeads(width), LookHead(width), OrderHead(width)
         layers = model.config.text_config.num_hidden_layers
         self.middle: int = min(layers, max(2, layers // 3))
         """so many layers up, the look head reads: the first layer puts names together, those above compare"""
+        self.upper: int = max(self.middle, layers - 2)
+        """so many layers up, the order head reads: those above put its side and the question's word together"""
         self.heads: int = max(1, model.config.text_config.num_attention_heads // 3)
         """so many attention heads are told where to look"""
         self.start: Tensor
@@ -79,17 +83,18 @@ class Learner(torch.nn.Module):
         inner = self.model.model
         return inner.multi_modal_projector(inner.vision_tower(pixel_values=pixels).last_hidden_state)
 
-    def think(self, hidden: Tensor, mask: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The decoder's last hidden states, those where the look head reads, and where the layer below these looks."""
+    def think(self, hidden: Tensor, mask: Tensor, place: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The decoder's last hidden states, those that the look and order heads read, and where attention goes."""
         decoder = self.model.model.language_model
         cos, sin = decoder.rotary_emb(hidden, position_ids=place)
-        half = gaze = hidden
+        half = high = gaze = hidden
         for number, layer in enumerate(decoder.layers, 1):
             if number == self.middle:
                 gaze = self._gaze(layer, hidden, cos, sin)
             hidden = self.layer(layer, hidden, mask, cos, sin)
             half = hidden if number == self.middle else half
-        return decoder.norm(hidden), half, gaze
+            high = hidden if number == self.upper else high
+        return decoder.norm(hidden), half, high, gaze
 
     def _gaze(self, layer: Any, hidden: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """How some heads of a layer share their attention among the picture's places, for every token of a question."""
@@ -119,14 +124,15 @@ class Learner(torch.nn.Module):
         hidden = torch.cat([words[:, : self.before], tokens.to(words.dtype), words[:, self.before :]], 1)
         mask, place = self._layout(layout, n, blind, pixels.device)
         *states, gaze = self.think(hidden, mask, place)
-        last, half = (
+        last, half, high = (
             x[:, self.before + self.places :][:, : questions * width].unflatten(1, (questions, width)) for x in states
         )
         gaze = gaze[:, :, : questions * width].unflatten(2, (questions, width))
         at = torch.stack([length - 1, length], -1)
-        read = last.gather(2, at[..., None].expand(-1, -1, -1, last.shape[-1]))
-        scores = self.model.lm_head(read).float()
-        return Heard(scores[:, :, 0], scores[:, :, 1], self.dense(tokens), self.look(half), gaze)
+        at = at[..., None].expand(-1, -1, -1, last.shape[-1])
+        scores = self.model.lm_head(last.gather(2, at)).float()
+        order = self.order(high.gather(2, at[:, :, :1])[:, :, 0])
+        return Heard(scores[:, :, 0], scores[:, :, 1], self.dense(tokens, embed.weight), self.look(half), gaze, order)
 
     def _layout(self, layout: Layout, n: int, blind: int, device: Any) -> tuple[Tensor, Tensor]:
         """Mask and positions: a question sees the start, the picture unless its row is blind, and itself so far."""

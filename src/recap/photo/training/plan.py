@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from recap.photo.tower import STRENGTH
+
 RELATED = 0.7
 """how many pictures of a batch have two things to relate for sure, once relations are asked"""
 STATEMENTS = 4
@@ -26,7 +28,7 @@ class Plan:
     batch: int = 128
     rate: float = 8e-4
     backbone_rate: float = 2.5e-4
-    warmup: int = 300
+    warmup: int = 150
     blind: int = 8
     """pictures of a batch that are asked about without being shown, so that a bare question has an answer"""
     lessons: float = 0.2
@@ -42,6 +44,10 @@ class Plan:
     """weight of the lesson of looking in the first half; then it falls to a tenth"""
     gaze: float = 0.5
     """weight of where attention goes, within the lesson of looking"""
+    strength: float = STRENGTH
+    """how strong a place's coordinates are beside its features"""
+    order: float = 1.0
+    """weight of what the answer follows from, told where it is given, within the lesson of looking"""
     decay: float = 0.05
     average: float = 0.999
     no_share: float = 1.0

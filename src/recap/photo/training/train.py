@@ -19,7 +19,7 @@ from recap.photo.training.dense import dense_loss, dense_targets
 from recap.photo.training.evaluate import by_family, margins
 from recap.photo.training.learner import LONG, MEDIUM, SHORT, Layout, Learner
 from recap.photo.training.lessons import Lessons
-from recap.photo.training.look import look_loss
+from recap.photo.training.look import look_loss, order_loss, placed
 from recap.photo.training.plan import Plan
 from recap.photo.training.questions import Asked, ThingTable, Wording, join, thing_table
 from recap.photo.training.vocabulary import templates, topics, vocabulary
@@ -27,8 +27,9 @@ from recap.photo.training.vocabulary import templates, topics, vocabulary
 Tensor = torch.Tensor
 EVERY, WARM = 50, 10
 """steps between two notes, and steps at the start that do not count in time: compiling"""
-SIDEWAYS = ("left_of", "right_of", "left_half", "right_half")
-"""what no knowledge of things tells: whether a model sees where they are"""
+NOTED = ("loss", "dense", "look", "gaze", "accuracy", "placed", "order", "left/right half", "left/right")
+"""losses, then shares of right answers: of all, of what the look and order heads tell across the picture, and of the
+questions that no knowledge of things answers, about one thing and about two that are there"""
 LOOKING = 10.0
 """seconds between two looks for photographs that have come"""
 
@@ -43,9 +44,11 @@ class Training:
         self.plan, self.lessons, self.out, self.say = plan, lessons, out, say
         self.device, self.generator = lessons.device, lessons.generator
         self.learner, self.average = (
-            Learner(build(plan.backbone, given, plan.seed, plan.layers, plan.width, plan.inner)).to(self.device)
+            Learner(
+                build(plan.backbone, given, plan.seed, plan.layers, plan.width, plan.inner, plan.strength)
+            ).to(self.device)
             for given in (weights, None)
-        )
+        )  # fmt: skip
         if self.device.type == "cuda":
             for each in (self.learner, self.average):
                 each.to(memory_format=torch.channels_last)  # pyright: ignore[reportCallIssue]
@@ -60,7 +63,10 @@ class Training:
         }
         self._optimizer()
         self._followed: list[list[Tensor]] = []
-        self._sideways = torch.tensor([topics().index(name) for name in SIDEWAYS], device=self.device)
+        sideways = (("left_half", "right_half"), ("left_of", "right_of"))
+        self._sideways = [
+            torch.tensor([topics().index(name) for name in pair], device=self.device) for pair in sideways
+        ]
         self.step = 0
         self.seconds = 0.0
         self.curve: list[dict[str, float]] = []
@@ -151,20 +157,23 @@ class Training:
         dense = dense_loss(heard.dense, targets)
         look, gaze = look_loss(heard.look, heard.gaze, names, asked, table, plan.blind)
         self.optimizer.zero_grad(set_to_none=True)
-        aids = plan.dense_weight(progress) * dense + plan.look_weight(progress) * (look + plan.gaze * gaze)
+        order, ordered = order_loss(heard.order, asked, table, plan.blind)
+        aids = plan.look_weight(progress) * (look + plan.gaze * gaze + plan.order * order)
+        aids = aids + plan.dense_weight(progress) * dense
         (loss + 0.02 * closing + aids).backward()
         torch.nn.utils.clip_grad_norm_(self.learner.parameters(), 1.0)
         for group in self.optimizer.param_groups:
             group["lr"] = group["base"] * self._rate(progress)
         self.optimizer.step()
         self._follow()
-        right = ((heard.answer[..., words[YES]] >= heard.answer[..., words[NO]]) == (asked.yes > 0.5)) & valid
-        right[: plan.blind] = False
-        shown = valid[plan.blind :].sum().clamp(min=1)
-        sure = valid & torch.isin(asked.topic, self._sideways) & ((asked.yes == 0) | (asked.yes == 1))
-        sure[: plan.blind] = False
-        told = (loss.detach(), dense.detach(), look.detach(), gaze.detach())
-        return torch.stack([*told, right.sum() / shown, (right & sure).sum() / sure.sum().clamp(min=1)])
+        right = (heard.answer[..., words[YES]] >= heard.answer[..., words[NO]]) == (asked.yes > 0.5)
+        valid[: plan.blind] = False
+        both = table.single.gather(1, asked.subject) & table.single.gather(1, asked.object)
+        sure = valid & both & ((asked.yes == 0) | (asked.yes == 1))
+        asks = [valid, *(sure & torch.isin(asked.topic, pair) for pair in self._sideways)]
+        shares = [(right & each).sum() / each.sum().clamp(min=1) for each in asks]
+        known = placed(heard.look, names, asked, table, plan.blind)
+        return torch.stack([loss, dense, look, gaze, shares[0], known, ordered, *shares[1:]]).detach()
 
     def _rate(self, progress: float) -> float:
         warm = min(1.0, (self.step + 1) / self.plan.warmup)
@@ -230,8 +239,7 @@ class Training:
             return self.train_step(progress)
 
     def _note(self, totals: list[Tensor], progress: float) -> None:
-        names = ("loss", "dense", "look", "gaze", "accuracy", "left/right")
-        told = dict(zip(names, torch.stack(totals).mean(0).tolist(), strict=True))
+        told = dict(zip(NOTED, torch.stack(totals).mean(0).tolist(), strict=True))
         self.curve.append({"step": self.step, "progress": progress, **told})
         pace = 1000 * self.seconds / max(1, self.step - WARM)
         self.say(
