@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from recap.audit import AuditCase, Auditor, Picture, Verdict
-from recap.chats import ChatQuestion, NotAuditableError, asked
+from recap.chats import AuditFailedError, ChatQuestion, NotAuditableError, asked
 from recap.claims import Claim
 from recap.claims.answers import said, spoken, yes_or_no
 from recap.claims.text import Unsure
@@ -94,9 +94,10 @@ class AnswerReading:
         shown = said(text)
         if shown is None:
             raise NotAuditableError("the answer is a thought without an end")
+        length = len(shown.strip())  # what was thought before it does not count
+        if length > LONGEST_TEXT:
+            raise AuditFailedError(f"the answer has {length:,} characters; at most {LONGEST_TEXT:,} are audited")
         answer = yes_or_no(spoken(shown.strip()) if shown.strip() else "") if claim is not None else None
-        if len(shown.strip()) > LONGEST_TEXT:  # what was thought before it does not count
-            raise RecapError(f"the answer has {len(shown.strip()):,} characters; at most {LONGEST_TEXT:,} are audited")
         reading = auditor.read_text(shown, claims=claims)
         reading = _without_echo(reading, claim if answer is not None else None)
         if answer is None and not reading.checks:

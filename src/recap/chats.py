@@ -21,6 +21,10 @@ class NotAuditableError(RecapError):
     """Why something is not audited; it passes untouched."""
 
 
+class AuditFailedError(RecapError):
+    """The answer is one to audit, and the audit could not be made."""
+
+
 @dataclass(frozen=True)
 class ChatQuestion:
     """The one picture and the question of a chat."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Generator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -151,3 +152,10 @@ def test_a_served_model_that_thinks_is_asked_through_chat_alone(chat: str) -> No
     assert above == sampled_margin(0, 8)
     assert "8 samples" in str(model.identity)
     model.close()  # type: ignore[attr-defined]
+
+
+def test_a_long_thought_behind_the_word_answer_is_passed_over_at_once() -> None:
+    start = time.process_time()
+    assert concluded(f"I will answer <think>{'hm ' * 20_000}</think> maybe") is None
+    assert concluded(f"My answer <think>{'hm ' * 20_000}</think> is:\n no") == "no"
+    assert time.process_time() - start < 1

@@ -9,6 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
+from recap.errors import RecapError
 from recap.models.contract import Request
 from recap.models.local import LocalModel
 from recap.photo.things import number_of, things
@@ -147,7 +148,7 @@ def test_questions_are_worded_as_the_package_words_them():
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model with fresh weights, but not such that every margin is nearly nothing."""
-    model = build("efficientnet_lite2", None, 0, layers=2, width=128, inner=192)
+    model = build("efficientnet_lite2", None, 0, layers=2, width=128, inner=192, strength=3.0)
     torch.manual_seed(1)
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -167,7 +168,10 @@ def test_a_written_folder_answers_as_in_training(folder: Path):
         PersonStatement(3, "cat", "left_of", "dining table", "left of", "left_right", True, True),
         PersonStatement(3, "hair drier", "contains", "dog", "contains", "topology", True, False),
     ]
-    model = build("efficientnet_lite2", None, 0, layers=2, width=128, inner=192)
+    other = build("efficientnet_lite2", None, 0, layers=2, width=128, inner=192)
+    with pytest.raises(RecapError, match=r"coordinates have strength 3\.0, not 12"):
+        read_weights(other, folder)
+    model = build("efficientnet_lite2", None, 0, layers=2, width=128, inner=192, strength=3.0)
     read_weights(model, folder)
     exam = examine_statements(told, {3: 0}, CPU)
     held = torch.from_numpy(pixels).permute(2, 0, 1)[None]

@@ -72,6 +72,26 @@ def test_a_begun_batch_is_read_after_the_next_was_begun(items: list[Item], check
     assert noted.turns == "b" + "br" * (noted.turns.count("b") - 1) + "r"
 
 
+def test_what_is_under_way_is_kept_when_the_next_batch_cannot_be_prepared(items: list[Item], checkpoint: Path) -> None:
+    model = LocalModel.load(str(checkpoint), tokens=200, device="cpu")
+    noted, opened = Noted(model), list[str]()
+
+    def opens(name: str) -> Any:
+        opened.append(name)
+        if len(opened) == 3:
+            raise KeyboardInterrupt
+        return open_image(name)
+
+    job = plan_job(items, "img", model.size, 200)
+    with Store(":memory:") as store:
+        with pytest.raises(KeyboardInterrupt):
+            run_job(job, noted, store, opens)
+        again = run_job(job, model, store, open_image)
+    assert noted.turns == "bbrr"
+    assert again.found > 0
+    assert again.found == sum(len(entry.probes) for batch in job.batches[:2] for entry in batch)
+
+
 def test_a_cpu_computes_each_batch_in_its_turn(checkpoint: Path) -> None:
     model = LocalModel.load(str(checkpoint), tokens=200, device="cpu")
     assert not model.launches

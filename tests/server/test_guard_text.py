@@ -119,6 +119,16 @@ def test_an_answer_of_many_pages_is_an_audit_that_could_not_be_made(guard: Start
     assert (found.json()["choices"][0]["message"]["content"] == text) == (on_reject == "annotate")
 
 
+@pytest.mark.parametrize(
+    "text", [f"<think>{'hm ' * 140_000}", f"<think>{'hm ' * 130_000}</think>{TRUE * 1000}", " " * 400_001 + FALSE]
+)
+def test_more_than_is_kept_of_an_answer_is_never_passed_as_if_it_were_read(guard: Start, url: str, text: str) -> None:
+    address, _ = guard(Upstream(lambda _: text), on_reject="replace")
+    found = post(address, body(url, "Describe the picture."))
+    assert "not audited, so rejected: the answer has more than 400,000 characters" in found.headers["x-recap-reason"]
+    assert found.json()["choices"][0]["message"]["content"] != text
+
+
 def test_claims_about_things_that_the_model_does_not_know_are_passed_over_and_said(guard: Start, url: str) -> None:
     address, _ = guard(Upstream(lambda _: f"{TRUE} The giraffe is on the crate."), on_reject="replace")
     found = post(address, body(url, "Describe the picture."))

@@ -17,7 +17,8 @@ SENTENCE_STARTS = re.compile(
 """words that may follow a bare yes or no: "no the mug is …" answers, "no idea", "no mug is …" and "yes or no" do not"""
 _TAG = re.compile(r"[<◁](/?)(?:seed:)?(?:think|thinking|thought|reasoning)[>▷]|\[(/?)THINK\]", re.IGNORECASE)
 """where a thought begins or ends"""
-_CONCLUDED = re.compile(r"(?:final answer|answer)\s*(?:is)?\s*[:：]?\s*[*_\"“]*(yes|no)\b", re.IGNORECASE)
+_CONCLUDED = re.compile(r"(?:final answer|answer)(?: is)? ?[:：]? ?[*_\"“]*(yes|no)\b", re.IGNORECASE)
+"""in a text whose words stand one space apart: a thought leaves thousands of them"""
 _TRUTH = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
 _FENCE = re.compile(r"^```(?:json)?|```$", re.MULTILINE)
 
@@ -116,5 +117,5 @@ def concluded(text: str) -> str | None:
     rest = said(text)
     if rest is None:  # cut off inside a thought: nothing was answered
         return None
-    named = {each.lower() for each in _CONCLUDED.findall(rest)}
+    named = {each.lower() for each in _CONCLUDED.findall(" ".join(rest.split()))}
     return yes_or_no(rest.strip()) or (named.pop() if len(named) == 1 else None)

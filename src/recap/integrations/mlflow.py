@@ -11,7 +11,7 @@ from mlflow.entities import Feedback
 from mlflow.genai.scorers import Scorer, scorer
 
 from recap.answers import RejectRule
-from recap.chats import NotAuditableError, read_messages
+from recap.chats import AuditFailedError, NotAuditableError, read_messages
 from recap.errors import RecapError
 from recap.integrations.auditing import SharedAuditor, shared_auditor
 
@@ -33,7 +33,7 @@ def recap_audit(
         try:
             picture, question = _asked(inputs, auditor)
             told = auditor.audit(picture, question, _text(outputs), rule)
-        except NotAuditableError as error:
+        except (NotAuditableError, AuditFailedError) as error:
             return Feedback(name=name, value="skipped", rationale=f"not audited: {error}")
         numbers = {"risk": told.risk, "threshold": told.threshold, "mode": told.mode, "answer": told.answer}
         metadata = {key: str(value) for key, value in numbers.items() if value is not None}

@@ -105,7 +105,14 @@ def _begun(batches: Iterator[PreparedBatch], model: LikelihoodModel) -> Iterator
         yield from batches
         return
     waiting: deque[PreparedBatch] = deque()
-    for prepared in batches:
+    while True:
+        try:
+            prepared = next(batches, None)
+        except BaseException:
+            yield from waiting  # what is under way is read and kept, whatever happened to the next one
+            raise
+        if prepared is None:
+            break
         waiting.append(prepared.begun(model))
         del prepared
         if len(waiting) > 1:

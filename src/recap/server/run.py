@@ -23,7 +23,7 @@ from recap.server.tokens import TOKEN, read_tokens, token_in_environment
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 UPSTREAM_KEY = "RECAP_UPSTREAM_KEY"
-LONGEST_TEXT = 2000
+LONGEST_REJECTION = 2000
 """characters of the sentence that replaces an answer"""
 ON_REJECT = ("annotate", "replace")
 ON_FAILURE = ("pass", "reject")
@@ -90,8 +90,8 @@ def _guard_options(
     # Who calls the guardrail may wish for a replacement whatever stands here.
     if reject_text is not None and on_reject != "replace" and (upstream is not None or on_reject is not None):
         raise RecapError("--reject-text belongs to --on-reject replace")
-    if reject_text is not None and (not reject_text.strip() or len(reject_text) > LONGEST_TEXT):
-        raise RecapError(f"--reject-text must have between 1 and {LONGEST_TEXT} characters")
+    if reject_text is not None and (not reject_text.strip() or len(reject_text) > LONGEST_REJECTION):
+        raise RecapError(f"--reject-text must have between 1 and {LONGEST_REJECTION} characters")
     if reject_when is not None:
         RejectRule.of(reject_when)
     given = {"on_reject": on_reject, "reject_text": reject_text, "on_failure": on_failure, "reject_when": reject_when}

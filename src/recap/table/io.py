@@ -82,8 +82,8 @@ def write_table(rows: Iterable[Row], path: str | Path) -> None:
 
 def check_appendable(path: str | Path) -> None:
     """Complain about what rows cannot be added to. A file that is not there yet is not there afterwards either."""
-    target = Path(path)
-    if target.suffix.lower() != ".jsonl":
+    target = Path(os.path.realpath(path))  # a link that leads nowhere stays one
+    if Path(path).suffix.lower() != ".jsonl":
         raise RecapError(f"{path}: rows are added to a table of JSON lines; its name ends in .jsonl")
     try:
         there = target.exists()

@@ -83,9 +83,9 @@ def listed_claims(
 
 
 def listing_prompt(text: str, graph: Graph) -> str:
-    """What the model is asked."""
+    """What the model is asked; where thoughts were, and lines ended, is one space."""
     names = [*graph.relations, *sorted(words().claimed)]
-    return PROMPT.format(relations=", ".join(name.replace("_", " ") for name in names), text=text)
+    return PROMPT.format(relations=", ".join(name.replace("_", " ") for name in names), text=" ".join(text.split()))
 
 
 def read_listing(reply: str, text: str, graph: Graph) -> Extraction:

@@ -13,6 +13,7 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
 
+from recap.errors import RecapError
 from recap.models.llava import BOS, EOS, PAD, published_name
 from recap.photo.tower import GRID, STRENGTH, PhotoTowerConfig
 from recap.photo.training.towers import load_backbone
@@ -113,7 +114,11 @@ def write_checkpoint(model: Any, folder: Path) -> None:
 
 
 def read_weights(model: Any, folder: Path) -> None:
-    """The weights of a folder written here, into a model of the same shape."""
+    """The weights of a folder written here, into a model of the same shape that shows places alike."""
+    strength = json.loads((folder / "config.json").read_text())["vision_config"]["strength"]
+    if strength != model.config.vision_config.strength:
+        asked = model.config.vision_config.strength
+        raise RecapError(f"{folder}: its coordinates have strength {strength}, not {asked}: --set strength={strength}")
     held = load_file(folder / "model.safetensors")
     state = {name: held[published_name(name)] for name in model.state_dict()}
     model.load_state_dict({name: v.float() if v.is_floating_point() else v for name, v in state.items()})

@@ -71,7 +71,7 @@ class Worker:
     """A model on a worker. While it answers one batch, another call may prepare the next one."""
 
     def __init__(self, load: Load) -> None:
-        # One batch is prepared while another has the model's turn, as in one process: processors take one at a time.
+        # One batch is prepared while another has the model's turn: workers share their machine's cores and memory.
         self._preparing, self._turn = threading.Lock(), threading.Lock()
         self._host = socket.gethostname()
         self._info: WorkerInfo | WorkerError

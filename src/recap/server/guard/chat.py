@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from recap.chats import ChatQuestion, NotAuditableError, as_dicts, read_messages
+from recap.chats import AuditFailedError, ChatQuestion, NotAuditableError, as_dicts, read_messages
 from recap.claims import Graph
 from recap.server.guard.upstream import DONE, data_of
 from recap.server.intake.bodies import is_intricate
@@ -44,11 +44,13 @@ def read_answer(body: bytes, limits: Limits) -> ChatAnswer:
 
 @dataclass
 class ChatAnswer:
-    """The beginning of an answer, read whole or event by event."""
+    """An answer, read whole or event by event, as long as it is one that can be audited."""
 
     pieces: list[str] = field(default_factory=list[str])
     kept: int = 0
     """characters in them"""
+    cut: bool = False
+    """there was more of it than is kept"""
     why: str | None = None
     """why it is not audited"""
     finished: bool = False
@@ -63,7 +65,9 @@ class ChatAnswer:
 
     @property
     def text(self) -> str:
-        """Its beginning; NotAuditableError where it is not one answer in words."""
+        """All of it. NotAuditableError where it is not one answer in words, AuditFailedError where it is too long."""
+        if self.why is None and self.cut:
+            raise AuditFailedError(f"the answer has more than {LONGEST:,} characters, thoughts included")
         head = "".join(self.pieces)
         if self.why is None and not head.strip():
             self.why = "the upstream's answer has no text"
@@ -96,9 +100,11 @@ class ChatAnswer:
             if message.get("tool_calls") or message.get("function_call"):
                 raise NotAuditableError("the upstream's answer calls a tool")
             content = message.get("content")
-            if isinstance(content, str) and self.kept < LONGEST:
-                self.pieces.append(content[: LONGEST - self.kept])
-                self.kept += len(self.pieces[-1])
+            if isinstance(content, str) and content:
+                self.cut = self.cut or self.kept + len(content) > LONGEST
+                if not self.cut:
+                    self.pieces.append(content)
+                    self.kept += len(content)
 
 
 def _object(body: bytes, what: str) -> dict[str, Any]:

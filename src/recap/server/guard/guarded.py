@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from recap.answers import AnswerReading, AnswerVerdict, RejectRule
 from recap.audit import Verdict
-from recap.chats import ChatQuestion, NotAuditableError
+from recap.chats import AuditFailedError, ChatQuestion, NotAuditableError
 from recap.errors import RecapError
 from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
@@ -21,10 +21,6 @@ from recap.server.texts import claim_document
 MADE = "the audit could not be made"
 """the model's own words may name its address"""
 GUARD = "the guard"
-
-
-class AuditFailedError(RecapError):
-    """The answer is one to audit, and the audit could not be made."""
 
 
 class GuardedAnswers:
