@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
+
+from recap.server import memory
 
 SCRIPT = """
 import ctypes, sys
@@ -37,3 +41,20 @@ def retained(how: str) -> int:
 def test_freed_blocks_between_living_ones_are_returned() -> None:
     assert retained("set") < 30
     assert retained("unset") > 100, "glibc returns them by itself now: server/memory.py is not needed any more"
+
+
+def test_free_pages_are_returned_while_the_service_runs_and_not_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    trimmed: list[int] = []
+    monkeypatch.setattr(memory, "TRIMMED_EVERY", 0.005)
+    monkeypatch.setattr(memory, "_glibc", lambda: SimpleNamespace(malloc_trim=trimmed.append))
+
+    async def served() -> int:
+        async with memory.trimming():
+            while len(trimmed) < 3:
+                await asyncio.sleep(0.005)
+        ended = len(trimmed)
+        await asyncio.sleep(0.05)
+        return len(trimmed) - ended
+
+    assert asyncio.run(asyncio.wait_for(served(), 10)) == 0
+    assert set(trimmed) == {0}

@@ -134,7 +134,7 @@ def apply_fit(name: str, fitted: Fit, m: Margins) -> Floats:
     if features.shape[1] != len(fitted.weights):
         raise RecapError(
             f"{name} was fitted to {len(fitted.weights)} inputs, and has {features.shape[1]} with this relation graph: "
-            "the fitted part of the policy is damaged"
+            "calibrate again, or name the graph that the policy was made with"
         )
     return fitted(features)
 
