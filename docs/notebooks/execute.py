@@ -11,6 +11,7 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def execute(path: Path) -> Any:
     for cell in notebook.cells:  # nothing that differs from machine to machine: what libraries say on stderr does
         cell.metadata = {}
         if cell.cell_type == "code":
-            cell.outputs = [each for each in cell.outputs if each.get("name") != "stderr"]
+            cell.outputs = joined(each for each in cell.outputs if each.get("name") != "stderr")
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
@@ -39,10 +40,21 @@ def execute(path: Path) -> Any:
     return notebook
 
 
+def joined(outputs: Iterable[Any]) -> list[Any]:
+    """What is printed comes in one piece or in several, as the machine has time: one piece is stored."""
+    found: list[Any] = []
+    for each in outputs:
+        if found and each.output_type == found[-1].output_type == "stream":
+            found[-1].text += each.text
+        else:
+            found.append(each)
+    return found
+
+
 def shape(notebook: Any) -> list[list[tuple[str, ...]]]:
     """Which kinds of output each cell has: figures may differ in the last digit between machines, kinds may not."""
     return [
-        [(each.output_type, *sorted(each.get("data", {}))) for each in cell.outputs]
+        [(each.output_type, *sorted(each.get("data", {}))) for each in joined(cell.outputs)]
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]
