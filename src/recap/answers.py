@@ -16,6 +16,10 @@ from recap.texts import LONGEST_TEXT, ClaimVerdict, TextReading, TextVerdict
 MOST_CLAIMS = 64
 """of one answer that are audited"""
 NO_ANSWER = "the answer does not begin with yes or no"
+NOT_MADE = "the audit could not be made"
+"""what callers are told: the model's own words may name its address"""
+REJECT_TEXT = "I cannot tell this from the picture with enough certainty."
+"""what stands in a rejected answer's place, unless the operator says otherwise"""
 
 
 @dataclass(frozen=True)

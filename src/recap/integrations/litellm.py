@@ -14,18 +14,15 @@ from litellm.exceptions import GuardrailRaisedException
 from litellm.integrations.custom_guardrail import CustomGuardrail
 from litellm.types.guardrails import GuardrailEventHooks
 
-from recap.answers import RejectRule
+from recap.answers import NOT_MADE, REJECT_TEXT, RejectRule
 from recap.chats import NotAuditableError, decoded, read_messages
 from recap.errors import RecapError, one_of
 from recap.integrations.auditing import shared_auditor
 from recap.integrations.telemetry import emit_verdict
 
 NAME = "recap"
-REJECT_TEXT = "I cannot tell this from the picture with enough certainty."
 ON_REJECT = ("block", "replace")
 ON_FAILURE = ("reject", "pass")
-MADE = "the audit could not be made"
-"""what callers are told: the model's own words may name its address"""
 
 
 class RecapGuardrail(CustomGuardrail):
@@ -83,7 +80,7 @@ class RecapGuardrail(CustomGuardrail):
 
     async def _rejected(self, messages: Any, text: str, call: str | None) -> tuple[str | None, bool]:
         """Why an answer is rejected, None where it is not or is none to audit; and whether a verdict says so."""
-        why = MADE
+        why = NOT_MADE
         try:
             asked = await asyncio.to_thread(lambda: read_messages(messages, self.shared.auditor.graph))
             try:

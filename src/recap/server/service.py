@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event
 from typing import Literal
 
+from recap.answers import REJECT_TEXT
 from recap.audit import Auditor
 from recap.routing import BundledAuditor
 from recap.server.tokens import DEFAULT_NAME
@@ -17,7 +18,6 @@ OnFailure = Literal["pass", "reject"]
 PICTURE_BYTES = 900 << 20
 """what pictures and bodies may take in all by the limits below: 20 bytes for a pixel that is being decoded, 4 for one
 that is held, and two copies of a body"""
-REJECT_TEXT = "I cannot tell this from the picture with enough certainty."
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from recap.answers import AnswerReading, AnswerVerdict, RejectRule
+from recap.answers import NOT_MADE, AnswerReading, AnswerVerdict, RejectRule
 from recap.audit import Verdict
 from recap.chats import AuditFailedError, ChatQuestion, NotAuditableError
 from recap.errors import RecapError
@@ -18,8 +18,6 @@ from recap.server.metrics import Metrics
 from recap.server.service import Service
 from recap.server.texts import claim_document
 
-MADE = "the audit could not be made"
-"""the model's own words may name its address"""
 GUARD = "the guard"
 
 
@@ -95,7 +93,7 @@ class GuardedAnswers:
             raise AuditFailedError(str(error)) from None
         verdicts = [each for each in results if isinstance(each, Verdict)]
         if len(verdicts) < len(results):
-            raise AuditFailedError(MADE)
+            raise AuditFailedError(NOT_MADE)
         return verdicts
 
     def _reading(self, question: ChatQuestion, text: str) -> AnswerReading:
