@@ -123,6 +123,8 @@ class ResNetMaps(nn.Module):
     """ResNet-50 with its maps at strides 8, 16 and 32. Takes the pixels in −1 to 1."""
 
     channels = (512, 1024, 2048)
+    scale = 64.0
+    """what its weights' own pixels are divided by: the first layer's variances would not fit into fp16 otherwise"""
 
     def __init__(self) -> None:
         super().__init__()
@@ -130,10 +132,9 @@ class ResNetMaps(nn.Module):
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """Three maps."""
-        means = pixels.new_tensor([103.939, 116.779, 123.68])[
-            :, None, None
-        ]  # Caffe order and scale, as its weights expect
-        shown = (pixels * 128 + 127).flip(1) - means
+        # Caffe's order of channels, as its weights expect.
+        means = pixels.new_tensor([103.939, 116.779, 123.68])[:, None, None]
+        shown = ((pixels * 128 + 127).flip(1) - means) / self.scale
         return tuple(self.network(shown, output_hidden_states=True).hidden_states[-3:])
 
 

@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save_file
 
 from recap.errors import RecapError
 from recap.photo.lite import load_lite2
-from recap.photo.tower import make_backbone
+from recap.photo.tower import ResNetMaps, make_backbone
 
 Tensor = torch.Tensor
 STAGES = (3, 4, 6, 3)
@@ -84,6 +84,9 @@ def from_keras(folder: Path) -> dict[str, Tensor]:
                 state |= unit(f"{base}.shortcut", f"res{label}1", f"bn{label}1")
             for place, letter in enumerate("abc"):
                 state |= unit(f"{base}.layer.{place}", f"res{label}2{letter}", f"bn{label}2{letter}")
+    # The first layer is shown smaller pixels than Keras'.
+    state["network.embedder.embedder.normalization.running_mean"] /= ResNetMaps.scale
+    state["network.embedder.embedder.normalization.running_var"] /= ResNetMaps.scale**2
     return state
 
 
@@ -125,6 +128,9 @@ def main() -> None:
     weights = {
         name: (v.half() if v.is_floating_point() else v).contiguous() for name, v in network.state_dict().items()
     }
+    broken = [name for name, v in weights.items() if v.is_floating_point() and not v.isfinite().all()]
+    if broken:
+        raise RecapError(f"{given.source}: {broken[0]} is too large for fp16")
     save_file(weights, given.out, metadata={"format": "pt"})
 
 
