@@ -46,7 +46,7 @@ Loss and measurements by step: `record/training.csv`; everything else about the 
 
 ## Figures
 
-Asked through the package, on pictures that were not trained on.
+Asked through the package, on pictures that were not trained on{part}.
 
 {figures}
 
@@ -70,15 +70,15 @@ def card(folder: Path) -> str:
     plan: dict[str, Any] = done["plan"]
     biased = plan["no_share"] < 1
     kept: dict[str, float] = done["kept"]
-    part: dict[str, Any] | None = done.get("difference")
+    own: dict[str, Any] | None = done.get("difference")
     length = f"--steps {done['steps_wanted']}" if done["steps_wanted"] else f"--minutes {done['minutes']:g}"
     return CARD.format(
         name="coco-biased" if biased else "coco",
         about=" Its answers are yes too often: it shows what the method does then." if biased else "",
         command=f"{TRAIN}{length} --out "
         + ("BIASED --yes-bias --start-from COCO" if biased else "… --weights …")
-        + (f"\n{SHRINK}" if part else ""),
-        shrunk=SHRUNK.format(megabytes=part["bytes"] / 1e6, times=part["times"]) if part else "",
+        + (f"\n{SHRINK}" if own else ""),
+        shrunk=SHRUNK.format(megabytes=own["bytes"] / 1e6, times=own["times"]) if own else "",
         millions=done["parameters"] / 1e6, things=len(things()), names=", ".join(things()),
         tower=TOWERS[plan["backbone"]], layers=plan["layers"], width=plan["width"],
         relations=len(done["relations"]), photographs=done["photographs"],
@@ -86,6 +86,7 @@ def card(folder: Path) -> str:
         device=done["device"], torch=done["torch"], seed=plan["seed"],
         kept=f"Of the models measured in the last part the best on VSR's dev statements is kept, step {kept['step']:,}."
         if "step" in kept else "The last model is kept.",
+        part=f" (at most {most} of each part)" if (most := figures.get("pictures")) else "",
         figures=table(figures["figures"]),
     )  # fmt: skip
 

@@ -216,7 +216,8 @@ def main() -> None:
         parser.exit(2, f"{error}\n")
     print(table(found))
     if given.out:
-        write_text(given.out, json.dumps({"model": str(model.identity), "figures": found}, indent=1) + "\n")
+        told = {"model": str(model.identity), "pictures": given.pictures, "figures": found}
+        write_text(given.out, json.dumps(told, indent=1) + "\n")
 
 
 if __name__ == "__main__":
