@@ -54,11 +54,13 @@ def test_the_wheel_is_small_and_runs_the_demo_without_the_repository(tmp_path: P
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT)]
     subprocess.run(build, check=True)
     (wheel,) = tmp_path.glob("*.whl")
-    assert wheel.stat().st_size < 50e6
+    assert wheel.stat().st_size < 70e6
     names = zipfile.ZipFile(wheel).namelist()
     for short in MODELS:
         assert f"recap/world/checkpoints/{short}/model.safetensors" in names
         assert f"recap/world/checkpoints/{short}/record/policy.json" in names
+    for weights in ("coco/model.safetensors", "coco-biased/difference.safetensors"):
+        assert f"recap/photo/checkpoints/{weights}" in names
     place = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(place)
