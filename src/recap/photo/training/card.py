@@ -10,7 +10,7 @@ from typing import Any
 from recap.errors import RecapError
 from recap.files import write_text
 from recap.photo.things import things
-from recap.photo.training.measure import table
+from recap.photo.training.measure import AIMS, table
 from recap.report.charts.loss import loss_curve
 
 TOWERS = {
@@ -87,7 +87,7 @@ def card(folder: Path) -> str:
         kept=f"Of the models measured in the last part the best on VSR's dev statements is kept, step {kept['step']:,}."
         if "step" in kept else "The last model is kept.",
         part=f" (at most {most} of each part)" if (most := figures.get("pictures")) else "",
-        figures=table(figures["figures"]),
+        figures=table(figures["figures"], {} if biased else AIMS),
     )  # fmt: skip
 
 

@@ -180,7 +180,7 @@ def measure(
     return found
 
 
-def table(found: dict[str, Any]) -> str:
+def table(found: dict[str, Any], aims: dict[str, dict[str, float]] = AIMS) -> str:
     """The figures as a Markdown table, with the aims."""
     lines = [
         "| measured on | family | questions | right | of the true | of the false | aim |",
@@ -188,7 +188,7 @@ def table(found: dict[str, Any]) -> str:
     ]
     for part, families in found.items():
         for family, each in families.items():
-            aim = AIMS.get(part, {}).get(family)
+            aim = aims.get(part, {}).get(family)
             shares = [each[name] for name in ("accuracy", "true", "false")]
             cells = " | ".join("–" if share is None else f"{100 * share:.1f} %" for share in shares)
             lines.append(f"| {part} | {family} | {each['n']:,} | {cells} | {f'{aim:.0%}' if aim else ''} |")
