@@ -84,8 +84,17 @@ class PhotoTower(hf.PreTrainedModel):
         x = F.layer_norm(x, x.shape[-1:]) + self.place
         x = torch.cat([x, self.config.strength * coordinates(GRID, x).expand(len(x), -1, -1)], -1)
         found: Any = x  # transformers types these as a kind of tensor that nothing makes
-        seen: Any = (*(each.flatten(2).transpose(1, 2) for each in maps), found)
+        seen: Any = (*map(_places, maps), found)
         return BaseModelOutput(last_hidden_state=found, hidden_states=seen)
+
+    def finest(self, pixel_values: Tensor) -> Tensor:
+        """The first hidden state, without the work for the others."""
+        maps = getattr(self.backbone, "maps", self.backbone)
+        return _places(next(iter(maps(pixel_values.to(self.place.dtype)))))
+
+
+def _places(x: Tensor) -> Tensor:
+    return x.flatten(2).transpose(1, 2)
 
 
 def coordinates(side: int, like: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageEnhance, ImageFilter
+from PIL import Image, ImageEnhance, ImageFilter, ImageOps
 
 from recap.errors import RecapError
 from recap.models.domain import Domain, save_domain
@@ -24,14 +24,17 @@ from recap.models.local import LocalModel
 from recap.photo.bundled import PREFIX, checkpoint_folder
 from recap.photo.things import things
 from recap.photo.training.annotations import HELD_OUT, is_held_out, left_out, read_statements
-from recap.photo.training.photographs import find_photographs
+from recap.photo.training.photographs import SIDE, find_photographs
 
 CALLED = "photographs"
 LAYERS = (0,)
 """the network's finest map, of stride 8: it tells drawings from photographs best. What lies above it was trained to
 see the same thing in both"""
+AXES = 64
 PICTURES, APART = 3000, 1000
 """to fit on, and held out for the threshold"""
+REFUSED = 0.015
+"""of those held out. Half of them are varied more than people's photographs are, of which fewer will be refused"""
 SEEDS = (301, 302)
 """of the photographs to fit on and of those held out: which are drawn, and how each is varied"""
 SHAPES = ((4, 3), (3, 4), (3, 2), (2, 3), (16, 9), (9, 16), (1, 1), (2, 1), (4, 5))
@@ -49,30 +52,49 @@ def photographs(paths: Sequence[Path], seed: int) -> Iterator[Image.Image]:
 
 
 def varied(picture: Image.Image, rng: np.random.Generator) -> Image.Image:
-    """A photograph as it is; or trimmed and in another shape and size; that in other light; or that as a JPEG."""
-    kind = int(rng.integers(4))
+    """A photograph as it is; in another shape, size, sharpness and light; that as a JPEG; or with finer detail."""
+    kind = int(rng.integers(6))
     if kind == 0:
         return picture
+    way = WAYS[int(rng.integers(len(WAYS)))]
+    picture = _shaped(picture, way, rng) if kind <= 3 else fine(picture, way)
+    if kind != 1 and rng.random() < 0.6:
+        picture = ImageEnhance.Brightness(picture).enhance(rng.uniform(0.6, 1.35))
+        picture = ImageEnhance.Contrast(picture).enhance(rng.uniform(0.75, 1.2))
+        picture = ImageEnhance.Color(picture).enhance(0.0 if rng.random() < 0.1 else rng.uniform(0.6, 1.4))
+    return compressed(picture, int(rng.integers(50, 96))) if kind == 3 else picture
+
+
+def _shaped(picture: Image.Image, way: Image.Resampling, rng: np.random.Generator) -> Image.Image:
+    """Trimmed or not, scaled to a usual shape; sharpened, as cameras do, blurred, as by a moving hand, or neither."""
     if rng.random() < 0.5:
         width, height = (max(1, int(side * rng.uniform(0.6, 1))) for side in picture.size)
         left, top = int(rng.uniform(0, picture.width - width)), int(rng.uniform(0, picture.height - height))
         picture = picture.crop((left, top, left + width, top + height))
     shape = SHAPES[int(rng.integers(len(SHAPES)))]
     longer = SIDES[0] * (SIDES[1] / SIDES[0]) ** rng.random()
-    size = round(longer * shape[0] / max(shape)), round(longer * shape[1] / max(shape))
-    picture = picture.resize(size, WAYS[int(rng.integers(len(WAYS)))])
-    if rng.random() < 0.4:
-        # Cameras sharpen what they take, and a moving hand blurs it.
-        picture = picture.filter(
-            ImageFilter.UnsharpMask(max(size) / 256, int(rng.uniform(20, 120)), 0)
-            if rng.random() < 0.6
-            else ImageFilter.GaussianBlur(max(size) / 256 * rng.uniform(0.2, 1.0))
-        )
-    if kind >= 2 and rng.random() < 0.6:
-        picture = ImageEnhance.Brightness(picture).enhance(rng.uniform(0.6, 1.35))
-        picture = ImageEnhance.Contrast(picture).enhance(rng.uniform(0.75, 1.2))
-        picture = ImageEnhance.Color(picture).enhance(0.0 if rng.random() < 0.1 else rng.uniform(0.6, 1.4))
-    return compressed(picture, int(rng.integers(50, 96))) if kind == 3 else picture
+    picture = picture.resize((round(longer * shape[0] / max(shape)), round(longer * shape[1] / max(shape))), way)
+    if rng.random() < 0.6:
+        return picture
+    pixel = longer / SIDE  # of those that the tower sees
+    if rng.random() < 0.6:
+        return picture.filter(ImageFilter.UnsharpMask(pixel, int(rng.uniform(20, 120)), 0))
+    return picture.filter(ImageFilter.GaussianBlur(pixel * rng.uniform(0.2, 1)))
+
+
+def fine(picture: Image.Image, way: Image.Resampling = Image.Resampling.BICUBIC) -> Image.Image:
+    """A picture with detail down to the pixel: at half its size, and its reflections beside and below it.
+
+    Photographs at hand may be small JPEGs, whose finest detail, above all of colour, is gone. Someone's photograph of
+    several megapixels has it still when it comes to the tower's size.
+    """
+    half = picture.resize((max(1, picture.width // 2), max(1, picture.height // 2)), way)
+    whole = Image.new("RGB", (2 * half.width, 2 * half.height))
+    beside = ImageOps.mirror(half)
+    for x, part in ((0, half), (half.width, beside)):
+        whole.paste(part, (x, 0))
+        whole.paste(ImageOps.flip(part), (x, half.height))
+    return whole
 
 
 def fixes_threshold(image: int) -> bool:
@@ -105,6 +127,8 @@ def photo_domain(folder: Path, fitted: Sequence[Path], held_out: Sequence[Path])
         called=CALLED,
         things=[word for name, others in things().items() for word in (name, *others)],
         layers=LAYERS,
+        axes=AXES,
+        refused=REFUSED,
         record={"command": "python -m recap.photo.training.domain", "seeds": list(SEEDS)},
     )
 
