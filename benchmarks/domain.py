@@ -17,6 +17,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from recap.models.domain.features import picture_features
 from recap.models.domain.fit import domain_of
 from recap.models.local import LocalModel
 from recap.photo import bundled as of_photographs
+from recap.schemes import DEFAULT_MODELS
 from recap.world import bundled as of_scenes
 from recap.world.benchmarks import benchmark
 from recap.world.draw import PEOPLE_SIZE, draw
@@ -64,23 +66,34 @@ def layers(models: dict[str, Own], own_sets: dict[str, Pictures], foreign_sets: 
         for name, (model, domain) in models.items():
             inside, apart = (picture_features(model, pictures, (layer,)) for pictures in (fitted, held))
             refitted[name] = model, domain_of(inside, apart, CALLED, domain.things, (layer,))
-        of_own = [refused(refitted, each)[1] for each in own_sets.values()]
-        of_foreign = {name: refused(refitted, each)[1] for name, each in foreign_sets.items()}
+        of_own = [shares(foreign(refitted, each)) for each in own_sets.values()]
+        of_foreign = {name: shares(foreign(refitted, each)) for name, each in foreign_sets.items()}
         for model in models:
-            told = ", ".join(f"{name} {shares[model]:.1%}" for name, shares in of_foreign.items())
-            most = max(shares[model] for shares in of_own)
+            told = ", ".join(f"{name} {each[model]:.1%}" for name, each in of_foreign.items())
+            most = max(each[model] for each in of_own)
             print(f"{model}, layer {layer}: of its own at most {most:.1%}; {told}", flush=True)
 
 
-def refused(models: dict[str, Own], pictures: Pictures) -> tuple[int, dict[str, float]]:
-    """How many pictures there are, and the share of them that each model refuses. Each picture is made once."""
-    foreign: dict[str, list[bool]] = {name: [] for name in models}
-    several, number = pictures(), 0
+def foreign(models: dict[str, Own], pictures: Pictures) -> dict[str, list[bool]]:
+    """Whether each picture is foreign to each model. Each picture is made once."""
+    found: dict[str, list[bool]] = {name: [] for name in models}
+    several = pictures()
     while some := list(islice(several, 64)):
-        number += len(some)
         for name, (model, domain) in models.items():
-            foreign[name] += (domain.strangeness(picture_features(model, some, domain.layers)) > 1).tolist()
-    return number, {name: sum(each) / len(each) for name, each in foreign.items()}
+            found[name] += (domain.strangeness(picture_features(model, some, domain.layers)) > 1).tolist()
+    return found
+
+
+def shares(found: dict[str, list[bool]]) -> dict[str, float]:
+    """The share of the pictures that each model refuses."""
+    return {name: sum(each) / len(each) for name, each in found.items()}
+
+
+def routed(found: dict[str, list[bool]]) -> dict[str, float]:
+    """The share of the pictures that goes to each model where nobody names one: the first to which it is not foreign."""
+    asked = [name for name in DEFAULT_MODELS if name in found]
+    goes = [next((name for name in asked if not found[name][i]), "nobody") for i in range(len(found[asked[0]]))]
+    return {name: goes.count(name) / len(goes) for name in (*asked, "nobody")}
 
 
 def cost(model: LocalModel, domain: Domain) -> float:
@@ -101,13 +114,26 @@ def right(kind: str, domain: Domain, share: float) -> bool:
     return kind == "neither" or share >= FOREIGN_AT_LEAST
 
 
-def table(rows: Sequence[tuple[str, str, int, dict[str, float]]], models: dict[str, Own]) -> str:
+@dataclass(frozen=True)
+class Row:
+    """A set of pictures: what it is, how many there are, who refuses them, and to whom they go."""
+
+    kind: str
+    name: str
+    number: int
+    refused: dict[str, float]
+    goes_to: dict[str, float]
+
+
+def table(rows: Sequence[Row]) -> str:
     """In %, for documents."""
-    names = " | ".join(f"`{name}`" for name in models)
-    lines = [f"| pictures | | number | {names} |", "|---|---|" + "---|" * (1 + len(models))]
-    for kind, name, number, shares in rows:
-        told = " | ".join(f"{100 * shares[model]:.1f}" for model in models)
-        lines.append(f"| {kind} | {name} | {number:,} | {told} |")
+    models, goals = [*rows[0].refused], [*rows[0].goes_to]
+    heads = [*(f"refused by `{name}`" for name in models), *(f"goes to {name}" for name in goals)]
+    lines = ["| pictures | number | " + " | ".join(heads) + " |", "|---|" + "---|" * (1 + len(heads))]
+    for row in rows:
+        told = [*row.refused.values(), *row.goes_to.values()]
+        cells = " | ".join(f"{100 * share:.1f}" for share in told)
+        lines.append(f"| {row.kind}: {row.name} | {row.number:,} | {cells} |")
     return "\n".join(lines)
 
 
@@ -131,16 +157,17 @@ def main() -> None:
     except RecapError as error:
         parser.exit(2, f"{error}\n")
     sets = {"drawn scenes": scenes(given.scenes), "photographs": taken, "neither": neither(taken[last_plain(taken)])}
-    good, rows = True, list[tuple[str, str, int, dict[str, float]]]()
+    good, rows = True, list[Row]()
     for kind, several in sets.items():
         for name, pictures in several.items():
-            number, shares = refused(models, pictures)
-            wrong = [model for model, share in shares.items() if not right(kind, models[model][1], share)]
-            told = ", ".join(f"{share:.1%} by {model}" for model, share in shares.items())
-            print(f"{kind}: {name}: of {number} refused {told}{' <- NOT AS PROMISED' if wrong else ''}", flush=True)
-            rows.append((kind, name, number, shares))
+            found = foreign(models, pictures)
+            row = Row(kind, name, len(next(iter(found.values()))), shares(found), routed(found))
+            wrong = [model for model, share in row.refused.items() if not right(kind, models[model][1], share)]
+            told = ", ".join(f"{share:.1%} by {model}" for model, share in row.refused.items())
+            print(f"{kind}: {name}: of {row.number} refused {told}{' <- NOT AS PROMISED' if wrong else ''}", flush=True)
+            rows.append(row)
             good &= not wrong
-    print(table(rows, models))
+    print(table(rows))
     if given.layers:
         drawn = {name: each for name, each in models.items() if each[1].pictures == CALLED}
         layers(drawn, sets["drawn scenes"], sets["photographs"] | sets["neither"])
