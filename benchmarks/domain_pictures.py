@@ -20,6 +20,8 @@ from recap.world.training.domain import varied
 
 Pictures = Callable[[], Iterator[Image.Image]]
 ENDINGS = (".jpg", ".jpeg", ".png")
+VARIED = 300
+"""photographs of a set that are also shown in another shape, light or compression"""
 
 
 def scenes(count: int) -> dict[str, Pictures]:
@@ -70,7 +72,8 @@ def photographs(folders: Sequence[Path], coco: Path | None, statements: Path | N
 
         def altered(several: Sequence[Path] = several, number: int = number) -> Iterator[Image.Image]:
             # A handful of photographs is varied in many ways; one of a thousand, in one.
-            return of_photographs.photographs([*several] * max(1, 60 // len(several)), 9000 + number)
+            some = [*several] * max(1, 60 // len(several))
+            return of_photographs.photographs(some[:VARIED], 9000 + number)
 
         found |= {name: plain, f"{name}, varied": altered}
     return found
@@ -78,7 +81,7 @@ def photographs(folders: Sequence[Path], coco: Path | None, statements: Path | N
 
 def _drawn(paths: Sequence[Path], most: int) -> list[Path]:
     rows = np.random.default_rng(6).permutation(len(paths))[:most]
-    return [paths[row] for row in sorted(rows.tolist())]
+    return [paths[row] for row in rows]
 
 
 def _opened(path: Path) -> Image.Image:
@@ -91,7 +94,7 @@ def neither(some: Pictures) -> dict[str, Pictures]:
 
     def plain() -> Iterator[Image.Image]:
         rng = np.random.default_rng(1)
-        return (Image.new("RGB", (320, 240), _colour(rng)) for _ in range(300))
+        return (Image.new("RGB", (320, 240), _colour(rng)) for _ in range(150))
 
     def noise() -> Iterator[Image.Image]:
         rng = np.random.default_rng(2)
@@ -108,7 +111,7 @@ def neither(some: Pictures) -> dict[str, Pictures]:
 
     def shapes() -> Iterator[Image.Image]:
         rng = np.random.default_rng(4)
-        for _ in range(300):
+        for _ in range(150):
             picture = Image.new("RGB", (320, 320), _colour(rng, 120))
             pen = ImageDraw.Draw(picture)
             for _ in range(int(rng.integers(2, 7))):
@@ -119,7 +122,7 @@ def neither(some: Pictures) -> dict[str, Pictures]:
 
     def outlines() -> Iterator[Image.Image]:
         """Photographs as a pen would draw them: dark edges on white."""
-        for picture in islice(some(), 200):
+        for picture in islice(some(), 150):
             soft = picture.convert("L").filter(ImageFilter.GaussianBlur(1.5))
             yield ImageOps.invert(ImageOps.autocontrast(soft.filter(ImageFilter.FIND_EDGES))).convert("RGB")
 
