@@ -88,6 +88,11 @@ def test_the_domain_names_the_things_that_the_model_knows(name: str) -> None:
     assert domain.pictures == "photographs"
 
 
+def test_both_models_see_with_the_same_tower_and_have_the_same_domain() -> None:
+    first, second = (checkpoint_folder("coco").parent / name / "domain.npz" for name in MODELS)
+    assert first.read_bytes() == second.read_bytes()
+
+
 @pytest.fixture
 def folders(tmp_path: Path) -> tuple[Path, Path]:
     """Photographs of the numbers 1 to 400, of which VSR's dev and test have 7 and 50, and its training split 8."""
