@@ -13,6 +13,7 @@ from PIL import Image
 
 from recap.models.domain import Domain, load_domain
 from recap.models.domain.features import picture_features
+from recap.models.domain.pictures import compressed
 from recap.models.local import LocalModel
 from recap.world.backgrounds import OUTDOORS
 from recap.world.benchmarks import ELSEWHERE, USUAL
@@ -20,7 +21,7 @@ from recap.world.bundled import MODELS, checkpoint_folder
 from recap.world.draw import draw
 from recap.world.objects import things
 from recap.world.sample import SceneStyle, sample
-from recap.world.training.domain import compressed, scene_pictures
+from recap.world.training.domain import scene_pictures
 from tests.conftest import DATA
 
 ROOT = Path(__file__).parents[2]
