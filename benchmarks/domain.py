@@ -92,7 +92,7 @@ def shares(found: dict[str, list[bool]]) -> dict[str, float]:
 
 def routed(found: dict[str, list[bool]]) -> dict[str, float]:
     """The share of the pictures that goes to each model where nobody names one: the first to which it is not foreign."""
-    asked = [name for name in DEFAULT_MODELS if name in found]
+    asked = [name for name in DEFAULT_MODELS if name in found] or [*found]
     goes = [next((name for name in asked if not found[name][i]), "nobody") for i in range(len(found[asked[0]]))]
     return {name: goes.count(name) / len(goes) for name in (*asked, "nobody")}
 
@@ -157,6 +157,7 @@ def main() -> None:
     parser.add_argument("--photographs", type=Path, action="append", default=[], metavar="DIR")
     parser.add_argument("--coco", type=Path, metavar="PHOTOS", help="folder of COCO photographs, named by their number")
     parser.add_argument("--statements", type=Path, metavar="VSR", help="folder with VSR's train, dev and test .jsonl")
+    parser.add_argument("--model", action="append", default=[], help="only this one (again for more), as photo:coco")
     parser.add_argument("--most", type=int, default=1000, help="photographs of a folder, drawn by lot")
     parser.add_argument("--scenes", type=int, default=300, help="scenes of each benchmark, about")
     parser.add_argument("--layers", action="store_true")
@@ -164,7 +165,9 @@ def main() -> None:
     given = parser.parse_args()
     if (given.coco is None) != (given.statements is None):
         parser.error("--coco and --statements go together: VSR's pictures are known by its statements")
-    models = bundled()
+    models = {name: each for name, each in bundled().items() if not given.model or name in given.model}
+    if not models:
+        parser.error("none of these models is here")
     for name, each in models.items():
         print(f"{name}: {cost(*each):.1f} ms a picture")
     try:
