@@ -34,8 +34,8 @@ AXES = 64
 PICTURES, APART = 3000, 1000
 """to fit on, and held out for the threshold"""
 REFUSED = 0.02
-"""of those held out. With fewer, more drawn scenes pass that were scaled and compressed; with more, people's photographs
-of full size are refused"""
+"""of those held out. With fewer, more drawn scenes pass that were scaled and compressed; with more,
+people's photographs of full size are refused"""
 SEEDS = (301, 302)
 """of the photographs to fit on and of those held out: which are drawn, and how each is varied"""
 SHAPES = ((4, 3), (3, 4), (3, 2), (2, 3), (16, 9), (9, 16), (1, 1), (2, 1), (4, 5))
