@@ -1,11 +1,14 @@
 """What the bundled models' domains refuse: of their own pictures, and of foreign ones; and what looking costs.
 
-    python -m benchmarks.domain [--photographs DIR] [--scenes N] [--layers] [--check]
+    python -m benchmarks.domain [--photographs DIR ...] [--coco PHOTOS --statements VSR] [--scenes N] [--layers] [--check]
 
-Own pictures are those of every benchmark as models see them, as people see them (640 pixels), and scaled and compressed.
-Foreign ones are the photographs in DIR (any number of JPEG or PNG files; the three of the page in any case), plain colours,
-noise, colour gradients and drawings of mere boxes and discs. --layers compares the tower's layers, each refitted.
-With --check the exit code is 1 unless at most 5 % of any set of its own and at least 95 % of the photographs are refused.
+Drawn scenes are those of every benchmark as models see them, as people see them (640 pixels), and scaled and compressed.
+Photographs are the three of the page, those in each DIR (JPEG or PNG files that no model was trained on), and of PHOTOS,
+a folder of COCO's train2017, the held-out ones that fixed no threshold and those of VSR's test split; all of them also
+in other shapes, sizes, light and compression. A model's own are one of the two. Neither are plain colours, noise,
+gradients, boxes and discs, screens, charts and outlines. --layers compares the drawn world's tower's layers, refitted.
+With --check the exit code is 1 unless at most 5 % of any set of its own and at least 95 % of all pictures of the other
+kind are refused.
 """
 
 from __future__ import annotations
@@ -13,94 +16,46 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
-from importlib import resources
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
-from PIL import Image, ImageDraw
+from benchmarks.domain_pictures import Pictures, neither, photographs, scenes
 
+from recap.errors import RecapError
 from recap.models.domain import Domain, load_domain
 from recap.models.domain.features import picture_features
 from recap.models.domain.fit import domain_of
 from recap.models.local import LocalModel
-from recap.world.benchmarks import BENCHMARKS, benchmark
-from recap.world.bundled import MODELS, checkpoint_folder
+from recap.photo import bundled as of_photographs
+from recap.schemes import DEFAULT_MODELS
+from recap.world import bundled as of_scenes
+from recap.world.benchmarks import benchmark
 from recap.world.draw import PEOPLE_SIZE, draw
-from recap.world.training.domain import CALLED, ROOMS, SEEDS, compressed, scene_pictures, varied
+from recap.world.training.domain import CALLED, ROOMS, SEEDS, scene_pictures
 
-Pictures = Callable[[], Iterator[Image.Image]]
 Own = tuple[LocalModel, Domain]
 OWN_AT_MOST, FOREIGN_AT_LEAST = 0.05, 0.95
+NEITHER = "neither"
 
 
-def own(scenes: int) -> dict[str, Pictures]:
-    found: dict[str, Pictures] = {}
-    for name in BENCHMARKS:
-
-        def rows(most: int, name: str = name) -> range:
-            there = len(benchmark(name).scenes)
-            return range(0, there, max(1, there // most))
-
-        def seen(name: str = name, rows: Callable[[int], range] = rows) -> Iterator[Image.Image]:
-            return (draw(benchmark(name).scenes, row) for row in rows(scenes))
-
-        def shown(name: str = name, rows: Callable[[int], range] = rows) -> Iterator[Image.Image]:
-            for row in rows(scenes // 4):
-                picture = draw(benchmark(name).scenes, row, PEOPLE_SIZE)
-                yield from (picture, compressed(picture, 70))
-
-        def altered(name: str = name, rows: Callable[[int], range] = rows) -> Iterator[Image.Image]:
-            rng = np.random.default_rng(7)
-            return (varied(benchmark(name).scenes, row, rng) for row in rows(scenes // 2))
-
-        found |= {f"{name}, as models see it": seen, f"{name}, 640 px": shown, f"{name}, scaled or JPEG": altered}
+def bundled() -> dict[str, Own]:
+    """Every checkpoint that is here and has a domain."""
+    found: dict[str, Own] = {}
+    for prefix, room in (("world:", of_scenes), (of_photographs.PREFIX, of_photographs)):
+        for short in room.MODELS:
+            try:
+                folder = room.checkpoint_folder(short)
+            except RecapError as error:
+                print(error)
+                continue
+            domain = load_domain(folder)
+            if domain is None:
+                print(f"{prefix}{short} has no domain file")
+            else:
+                found[prefix + short] = LocalModel.load(str(folder), dtype="float32"), domain
     return found
-
-
-def foreign(photographs: Path | None) -> dict[str, Pictures]:
-    def files() -> Iterator[Image.Image]:
-        for path in sorted((photographs or Path()).iterdir()):
-            if path.suffix.lower() in (".jpg", ".jpeg", ".png"):
-                yield Image.open(path).convert("RGB")
-
-    def bundled() -> Iterator[Image.Image]:
-        with resources.as_file(resources.files("recap.server").joinpath("photographs")) as folder:
-            for path in sorted(folder.glob("*.jpg")):
-                yield Image.open(path).convert("RGB")
-
-    def plain() -> Iterator[Image.Image]:
-        rng = np.random.default_rng(1)
-        return (Image.new("RGB", (320, 240), tuple(rng.integers(0, 256, 3).tolist())) for _ in range(300))
-
-    def noise() -> Iterator[Image.Image]:
-        rng = np.random.default_rng(2)
-        for _ in range(150):
-            pixels = rng.uniform(0, 255, 3) + rng.normal(0, rng.uniform(2, 60), (240, 320, 3))
-            yield Image.fromarray(pixels.clip(0, 255).astype(np.uint8))
-
-    def gradients() -> Iterator[Image.Image]:
-        rng = np.random.default_rng(3)
-        for _ in range(150):
-            ends, along = rng.uniform(0, 255, (2, 3)), np.linspace(0, 1, 256)[:, None, None]
-            band = np.broadcast_to(ends[0] * (1 - along) + ends[1] * along, (256, 256, 3)).astype(np.uint8)
-            yield Image.fromarray(band if rng.random() < 0.5 else band.transpose(1, 0, 2).copy())
-
-    def shapes() -> Iterator[Image.Image]:
-        rng = np.random.default_rng(4)
-        for _ in range(300):
-            picture = Image.new("RGB", (320, 320), tuple(rng.integers(120, 256, 3).tolist()))
-            pen = ImageDraw.Draw(picture)
-            for _ in range(int(rng.integers(2, 7))):
-                x, y, side = rng.integers(20, 260, 3).tolist()
-                paint = pen.rectangle if rng.random() < 0.5 else pen.ellipse
-                paint((x, y, x + 20 + side // 4, y + 20 + side // 4), fill=tuple(rng.integers(0, 256, 3).tolist()))
-            yield picture
-
-    given: dict[str, Pictures] = {} if photographs is None else {f"photographs in {photographs.name}": files}
-    others = {"plain colours": plain, "noise": noise, "gradients": gradients, "boxes and discs": shapes}
-    return given | {"photographs of the page": bundled} | others
 
 
 def layers(models: dict[str, Own], own_sets: dict[str, Pictures], foreign_sets: dict[str, Pictures]) -> None:
@@ -112,22 +67,34 @@ def layers(models: dict[str, Own], own_sets: dict[str, Pictures], foreign_sets: 
         for name, (model, domain) in models.items():
             inside, apart = (picture_features(model, pictures, (layer,)) for pictures in (fitted, held))
             refitted[name] = model, domain_of(inside, apart, CALLED, domain.things, (layer,))
-        of_own = [refused(refitted, each) for each in own_sets.values()]
-        of_foreign = {name: refused(refitted, each) for name, each in foreign_sets.items()}
+        of_own = [shares(foreign(refitted, each)) for each in own_sets.values()]
+        of_foreign = {name: shares(foreign(refitted, each)) for name, each in foreign_sets.items()}
         for model in models:
-            told = ", ".join(f"{name} {shares[model]:.1%}" for name, shares in of_foreign.items())
-            most = max(shares[model] for shares in of_own)
+            told = ", ".join(f"{name} {each[model]:.1%}" for name, each in of_foreign.items())
+            most = max(each[model] for each in of_own)
             print(f"{model}, layer {layer}: of its own at most {most:.1%}; {told}", flush=True)
 
 
-def refused(models: dict[str, Own], pictures: Pictures) -> dict[str, float]:
-    """The share of the pictures that each model refuses. Each picture is drawn once."""
-    foreign: dict[str, list[bool]] = {name: [] for name in models}
+def foreign(models: dict[str, Own], pictures: Pictures) -> dict[str, list[bool]]:
+    """Whether each picture is foreign to each model. Each picture is made once."""
+    found: dict[str, list[bool]] = {name: [] for name in models}
     several = pictures()
     while some := list(islice(several, 64)):
         for name, (model, domain) in models.items():
-            foreign[name] += (domain.strangeness(picture_features(model, some, domain.layers)) > 1).tolist()
-    return {name: sum(each) / len(each) for name, each in foreign.items()}
+            found[name] += (domain.strangeness(picture_features(model, some, domain.layers)) > 1).tolist()
+    return found
+
+
+def shares(found: dict[str, list[bool]]) -> dict[str, float]:
+    """The share of the pictures that each model refuses."""
+    return {name: sum(each) / len(each) for name, each in found.items()}
+
+
+def routed(found: dict[str, list[bool]]) -> dict[str, float]:
+    """The share of the pictures that goes to each model where nobody names one: the first to which it is not foreign."""
+    asked = [name for name in DEFAULT_MODELS if name in found] or [*found]
+    goes = [next((name for name in asked if not found[name][i]), "nobody") for i in range(len(found[asked[0]]))]
+    return {name: goes.count(name) / len(goes) for name in (*asked, "nobody")}
 
 
 def cost(model: LocalModel, domain: Domain) -> float:
@@ -141,31 +108,96 @@ def cost(model: LocalModel, domain: Domain) -> float:
     return 1000 * sorted(times)[len(times) // 2]
 
 
+@dataclass(frozen=True)
+class Row:
+    """A set of pictures: what it is, how many there are, who refuses them, and to whom they go."""
+
+    kind: str
+    name: str
+    number: int
+    refused: dict[str, float]
+    goes_to: dict[str, float]
+
+
+def broken(rows: Sequence[Row], domains: dict[str, Domain]) -> list[str]:
+    """The promises that were not kept; of what is neither, nothing was promised."""
+    found: list[str] = []
+    for model, domain in domains.items():
+        for row in rows:
+            if row.kind == domain.pictures and row.refused[model] > OWN_AT_MOST:
+                found.append(f"{model} refuses {row.refused[model]:.1%} of {row.name}")
+        for kind in {row.kind for row in rows} - {domain.pictures, NEITHER}:
+            others = [row for row in rows if row.kind == kind]
+            share = sum(row.number * row.refused[model] for row in others) / sum(row.number for row in others)
+            if share < FOREIGN_AT_LEAST:
+                found.append(f"{model} refuses only {share:.1%} of the {kind}")
+    return found
+
+
+def below(row: Row, models: dict[str, Own]) -> list[str]:
+    """The models that refuse less of one set of the other kind than is promised of all: the mix hides no set."""
+    other = [name for name, (_, domain) in models.items() if row.kind not in (domain.pictures, NEITHER)]
+    return [name for name in other if row.refused[name] < FOREIGN_AT_LEAST]
+
+
+def table(rows: Sequence[Row]) -> str:
+    """In %, for documents."""
+    models, goals = [*rows[0].refused], [*rows[0].goes_to]
+    heads = [*(f"refused by `{name}`" for name in models), *(f"goes to {name}" for name in goals)]
+    lines = ["| pictures | number | " + " | ".join(heads) + " |", "|---|" + "---|" * (1 + len(heads))]
+    for row in rows:
+        told = [*row.refused.values(), *row.goes_to.values()]
+        cells = " | ".join(f"{100 * share:.1f}" for share in told)
+        lines.append(f"| {row.kind}: {row.name} | {row.number:,} | {cells} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--photographs", type=Path)
+    parser.add_argument("--photographs", type=Path, action="append", default=[], metavar="DIR")
+    parser.add_argument("--coco", type=Path, metavar="PHOTOS", help="folder of COCO photographs, named by their number")
+    parser.add_argument("--statements", type=Path, metavar="VSR", help="folder with VSR's train, dev and test .jsonl")
+    parser.add_argument("--model", action="append", default=[], help="only this one (again for more), as photo:coco")
+    parser.add_argument("--most", type=int, default=1000, help="photographs of a folder, drawn by lot")
     parser.add_argument("--scenes", type=int, default=300, help="scenes of each benchmark, about")
     parser.add_argument("--layers", action="store_true")
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
-    models: dict[str, Own] = {}
-    for short in MODELS:
-        domain = load_domain(checkpoint_folder(short))
-        assert domain is not None, f"{short} has no domain file: python -m recap.world.training.domain"
-        models[f"world:{short}"] = LocalModel.load(str(checkpoint_folder(short)), dtype="float32"), domain
+    if (given.coco is None) != (given.statements is None):
+        parser.error("--coco and --statements go together: VSR's pictures are known by its statements")
+    models = {name: each for name, each in bundled().items() if not given.model or name in given.model}
+    if not models:
+        parser.error("none of these models is here")
     for name, each in models.items():
         print(f"{name}: {cost(*each):.1f} ms a picture")
-    good, sets = True, (own(given.scenes), foreign(given.photographs))
-    for kind, several in zip(("own", "foreign"), sets, strict=True):
+    try:
+        taken = photographs(given.photographs, given.coco, given.statements, given.most)
+    except RecapError as error:
+        parser.exit(2, f"{error}\n")
+    sets = {"drawn scenes": scenes(given.scenes), "photographs": taken, NEITHER: neither(taken[last_plain(taken)])}
+    rows: list[Row] = []
+    for kind, several in sets.items():
         for name, pictures in several.items():
-            shares = refused(models, pictures)
-            good &= kind == "foreign" or max(shares.values()) <= OWN_AT_MOST
-            good &= not name.startswith("photographs") or min(shares.values()) >= FOREIGN_AT_LEAST
-            told = ", ".join(f"{share:.1%} by {model}" for model, share in shares.items())
-            print(f"{kind}: {name}: refused {told}", flush=True)
+            found = foreign(models, pictures)
+            row = Row(kind, name, len(next(iter(found.values()))), shares(found), routed(found))
+            told = ", ".join(f"{share:.1%} by {model}" for model, share in row.refused.items())
+            goes = ", ".join(f"{share:.1%} to {goal}" for goal, share in row.goes_to.items())
+            print(f"{kind}: {name}: of {row.number} refused {told}; goes {goes}", flush=True)
+            for model in below(row, models):
+                print(f"  below {FOREIGN_AT_LEAST:.0%} in this set alone: {model}", flush=True)
+            rows.append(row)
+    print(table(rows))
+    wrong = broken(rows, {name: domain for name, (_, domain) in models.items()})
+    print("\n".join(f"not as promised: {each}" for each in wrong) or "all as promised")
     if given.layers:
-        layers(models, *sets)
-    sys.exit(1 if given.check and not good else 0)
+        drawn = {name: each for name, each in models.items() if each[1].pictures == CALLED}
+        layers(drawn, sets["drawn scenes"], sets["photographs"] | sets["neither"])
+    sys.exit(1 if given.check and wrong else 0)
+
+
+def last_plain(sets: dict[str, Pictures]) -> str:
+    """The largest set of photographs as they are: VSR's if it is there."""
+    return [name for name in sets if not name.endswith("varied")][-1]
 
 
 if __name__ == "__main__":

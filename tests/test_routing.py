@@ -16,12 +16,14 @@ from recap import Auditor, RecapError, load_policy, replay
 from recap.models.domain import save_domain
 from recap.models.domain.fit import fit_domain
 from recap.models.local import LocalModel
+from recap.photo.bundled import policy_file as photo_policy_file
 from recap.routing import BundledAuditor, bundled_models
 from recap.schemes import _MODULES, register_scheme  # pyright: ignore[reportPrivateUsage]
 from recap.store import Store
 from recap.world.bundled import checkpoint_folder, policy_file
 from recap.world.scheme import open_image
 from tests import toy_scheme
+from tests.conftest import DATA
 
 SCENE, QUESTION = "world:whatsup/0032", "Is the crate on the suitcase?"
 
@@ -212,3 +214,54 @@ def test_each_claim_of_a_text_has_the_verdict_of_its_statement(aligned: Auditor,
     foreign = aligned.audit_text(photograph, "The crate is on the suitcase.")
     assert [each.word for each in foreign.claims] == ["no-verdict"]
     assert foreign.claims[0].reason == aligned.audit(photograph, "The crate is on the suitcase.").reason
+
+
+@pytest.fixture(scope="module")
+def both() -> BundledAuditor:
+    """The two that are asked where nobody names a model, as they are shipped."""
+    if not photo_policy_file("coco").is_file():
+        pytest.skip("photo:coco has no policy yet: python -m recap.photo.training.policy")
+    auditor = BundledAuditor.load_default()
+    assert isinstance(auditor, BundledAuditor)
+    assert auditor.names == ("world:aligned", "photo:coco")
+    return auditor
+
+
+def test_a_photograph_goes_to_the_model_for_photographs_and_a_scene_to_that_for_scenes(both: BundledAuditor) -> None:
+    folder = Path(recap.__file__).parent / "server" / "photographs"
+    asked = [(str(path), "Is the cup on the dining table?") for path in sorted(folder.glob("*.jpg"))]
+    scenes = [(f"world:{name}/0017", QUESTION) for name in ("whatsup", "vsr")]
+    found = both.audit_many([*asked, *scenes])
+    assert [verdict.model for verdict in found] == ["photo:coco"] * 3 + ["world:aligned"] * 2
+    assert [verdict.no_verdict for verdict in found] == [None] * 5
+    assert all(verdict.accepted in (True, False) for verdict in found)
+
+
+def test_a_thing_that_the_chosen_model_does_not_know_has_no_verdict(
+    both: BundledAuditor, photograph: Image.Image
+) -> None:
+    on_photograph, on_scene = both.audit_many(
+        [(photograph, "Is the crate on the dining table?"), (SCENE, "Is the giraffe on the suitcase?")]
+    )
+    assert (on_photograph.accepted, on_photograph.no_verdict) == (None, 'photo:coco does not know "crate"')
+    assert (on_scene.accepted, on_scene.no_verdict) == (None, 'world:aligned does not know "giraffe"')
+
+
+def test_a_picture_that_is_neither_a_photograph_nor_a_scene_has_no_verdict(both: BundledAuditor) -> None:
+    noise = Image.fromarray(np.random.default_rng(3).integers(0, 256, (200, 300, 3), np.uint8))
+    verdict = both.audit(noise, "Is the cup on the suitcase?")
+    assert (verdict.accepted, verdict.word) == (None, "no-verdict")
+    made = "(world:aligned for drawn scenes, photo:coco for photographs)"
+    assert verdict.notes[-1] == f"no bundled model was made for such a picture {made}"
+
+
+@pytest.mark.slow
+def test_many_photographs_and_scenes_go_where_they_belong(both: BundledAuditor) -> None:
+    files = sorted((DATA / "photos").glob("*.jpg")) + sorted((DATA / "whatsup" / "images").rglob("*.jp*g"))
+    if not files:
+        pytest.skip("no photographs: $RECAP_TEST_DATA names a folder that has some")
+    scenes = [f"world:whatsup/{row:04d}" for row in range(1, 400, 10)]
+    found = both.audit_many([(str(picture), "Is the suitcase on the bench?") for picture in [*files, *scenes]])
+    right = [verdict.model == "photo:coco" and not verdict.no_verdict for verdict in found[: len(files)]]
+    assert sum(right) >= 0.95 * len(files)
+    assert [verdict.model for verdict in found[len(files) :]].count("world:aligned") >= 0.95 * len(scenes)

@@ -43,6 +43,19 @@ def test_what_breaks_the_correlations_is_foreign_though_every_channel_is_usual(d
     assert (domain.strangeness(shuffled) > 1).mean() > 0.99
 
 
+def test_what_is_the_same_in_every_picture_counts_for_nothing() -> None:
+    """A place's coordinates are features too, and half precision cannot hold them exactly."""
+    fixed = np.array([8.3141592, -0.0271828, 0.0])
+
+    def beside(own: Floats) -> Floats:
+        return np.concatenate([own, np.broadcast_to(fixed, (len(own), len(fixed)))], 1)
+
+    inside, apart, new = features(2000), features(2000), features(500)
+    plain = domain_of(inside, apart, "x", ["y"], (-1,), axes=6)
+    wider = domain_of(beside(inside), beside(apart), "x", ["y"], (-1,), axes=6)
+    assert wider.strangeness(beside(new)) == pytest.approx(plain.strangeness(new), rel=0.01)
+
+
 def test_what_is_read_again_measures_alike(domain: Domain, tmp_path: Path) -> None:
     save_domain(domain, tmp_path)
     again = load_domain(tmp_path)

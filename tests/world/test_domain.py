@@ -13,6 +13,7 @@ from PIL import Image
 
 from recap.models.domain import Domain, load_domain
 from recap.models.domain.features import picture_features
+from recap.models.domain.pictures import compressed
 from recap.models.local import LocalModel
 from recap.world.backgrounds import OUTDOORS
 from recap.world.benchmarks import ELSEWHERE, USUAL
@@ -20,7 +21,7 @@ from recap.world.bundled import MODELS, checkpoint_folder
 from recap.world.draw import draw
 from recap.world.objects import things
 from recap.world.sample import SceneStyle, sample
-from recap.world.training.domain import compressed, scene_pictures
+from recap.world.training.domain import scene_pictures
 from tests.conftest import DATA
 
 ROOT = Path(__file__).parents[2]
@@ -93,6 +94,7 @@ def test_pictures_to_fit_on_are_the_same_every_time_and_of_both_kinds() -> None:
 @pytest.mark.slow
 def test_the_promised_shares_are_refused() -> None:
     command = [sys.executable, "-m", "benchmarks.domain", "--check", "--scenes", "80"]
+    command += [part for name in MODELS for part in ("--model", f"world:{name}")]
     photographs = DATA / "photos"
     if photographs.is_dir():
         command += ["--photographs", str(photographs)]

@@ -97,14 +97,18 @@ class EfficientNetLite2(nn.Module):
                 into = scaled(channels)
         self.head = ConvNorm(into, HEAD)
 
-    def forward(self, pixels: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """Maps at strides 8, 16 and 32 from pixels in −1 to 1."""
+        return tuple(self.maps(pixels))
+
+    def maps(self, pixels: Tensor) -> Iterator[Tensor]:
+        """The same one after the other: whoever needs the finest only stops there."""
         x = self.stem(pixels)
-        last: dict[int, Tensor] = {}
-        for block, stride in zip(self.blocks, self.strides, strict=True):
+        for block, stride, following in zip(self.blocks, self.strides, (*self.strides[1:], None), strict=True):
             x = block(x)
-            last[stride] = x
-        return last[8], last[16], self.head(x)
+            if stride >= 8 and following is not None and following > stride:
+                yield x
+        yield self.head(x)
 
 
 def published_names(state: dict[str, Tensor]) -> Iterator[tuple[str, Tensor]]:

@@ -78,13 +78,23 @@ class PhotoTower(hf.PreTrainedModel):
             nn.init.normal_(module.place, std=0.05)
 
     def forward(self, pixel_values: Tensor, **_: Any) -> BaseModelOutput:
-        """(n, 3, 256, 256) to (n, 256, channels)."""
+        """(n, 3, 256, 256) to (n, 256, channels); the hidden states are the network's maps, finest first, and this."""
         maps = self.backbone(pixel_values.to(self.place.dtype))
         x = self.neck(maps).flatten(2).transpose(1, 2)
         x = F.layer_norm(x, x.shape[-1:]) + self.place
         x = torch.cat([x, self.config.strength * coordinates(GRID, x).expand(len(x), -1, -1)], -1)
         found: Any = x  # transformers types these as a kind of tensor that nothing makes
-        return BaseModelOutput(last_hidden_state=found, hidden_states=(found,))
+        seen: Any = (*map(_places, maps), found)
+        return BaseModelOutput(last_hidden_state=found, hidden_states=seen)
+
+    def finest(self, pixel_values: Tensor) -> Tensor:
+        """The first hidden state, without the work for the others."""
+        maps = getattr(self.backbone, "maps", self.backbone)
+        return _places(next(iter(maps(pixel_values.to(self.place.dtype)))))
+
+
+def _places(x: Tensor) -> Tensor:
+    return x.flatten(2).transpose(1, 2)
 
 
 def coordinates(side: int, like: Tensor) -> Tensor:

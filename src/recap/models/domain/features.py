@@ -46,12 +46,20 @@ def pooled(model: LocalModel, pixels: Sequence[torch.Tensor], layers: Sequence[i
     if tower is None:
         raise RecapError("only a LLaVA's vision tower can be measured")
     placed = torch.stack(list(pixels)).to(model.scorer.device, model.scorer.dtype)
-    wants_all = any(layer != -1 for layer in layers)
-    seen = tower(pixel_values=placed, **({"output_hidden_states": True} if wants_all else {}))
+    states = _states(tower, placed, layers)
     # A tower with a class token has it in front, where its models leave it out ("default").
     first = int(getattr(model.scorer.model.config, "vision_feature_select_strategy", "full") == "default")
     parts: list[torch.Tensor] = []
-    for layer in layers:
-        places = (seen.last_hidden_state if layer == -1 else seen.hidden_states[layer])[:, first:].float()
+    for state in states:
+        places = state[:, first:].float()
         parts += [places.mean(1), places.std(1)]
     return torch.cat(parts, 1).cpu().double().numpy()
+
+
+def _states(tower: Any, pixels: torch.Tensor, layers: Sequence[int]) -> list[torch.Tensor]:
+    """The hidden states, with no more of the tower's work than they need."""
+    if tuple(layers) == (0,) and hasattr(tower, "finest"):
+        return [tower.finest(pixels)]
+    wants_all = any(layer != -1 for layer in layers)
+    seen = tower(pixel_values=pixels, **({"output_hidden_states": True} if wants_all else {}))
+    return [seen.last_hidden_state if layer == -1 else seen.hidden_states[layer] for layer in layers]

@@ -19,6 +19,8 @@ AXES = 128
 """principal axes that are kept; what lies beyond them is one number"""
 REFUSED = 0.01
 """share of held-out pictures of its own that a domain refuses: what is promised is 5 %, of pictures yet unseen"""
+CONSTANT = 1e-5
+"""a feature whose standard deviation is no larger, relative to its size, is the same in every picture"""
 
 
 def fit_domain(
@@ -54,15 +56,19 @@ def domain_of(
     record: dict[str, Any] | None = None,
 ) -> Domain:
     """The same from features, (n, d) and (m, d)."""
-    n, d = inside.shape
+    # What is the same in every picture, such as a place's coordinates, tells nothing: measured in its own tiny spread,
+    # its rounding would be all that counts.
+    mean, scale = inside.mean(0), inside.std(0) + 1e-6
+    varies = scale > CONSTANT * (1 + np.abs(mean))
+    scale = np.where(varies, scale, 1.0)
+    n, d = len(inside), int(varies.sum())
     if n < 4 * axes or axes >= d:
         raise RecapError(f"{axes} axes need at least {4 * axes} pictures and more than {axes} features: {n} and {d}")
     if len(apart) * refused < 2:
         raise RecapError(f"{len(apart)} held-out pictures are too few to refuse {refused:.0%} of them")
-    mean, scale = inside.mean(0), inside.std(0) + 1e-6
     values, vectors = np.linalg.eigh(np.cov((inside - mean) / scale, rowvar=False))
     values, vectors = values[::-1], vectors[:, ::-1]
-    rest = float(values[axes:].mean())
+    rest = float(values[axes:d].mean())
     arrays = (mean, scale, vectors[:, :axes].T, values[:axes])
     # As the file will give them back, so that the threshold is fixed on what is applied.
     mean, scale, kept, variances = (each.astype(np.float16).astype(np.float64) for each in arrays)

@@ -8,7 +8,6 @@ Writes `domain.json` and `domain.npz` beside the weights of a bundled model, or 
 from __future__ import annotations
 
 import argparse
-import io
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -19,6 +18,7 @@ from PIL import Image, ImageEnhance
 
 from recap.models.domain import Domain, save_domain
 from recap.models.domain.fit import fit_domain
+from recap.models.domain.pictures import WAYS, compressed
 from recap.models.local import LocalModel
 from recap.world.backgrounds import OUTDOORS
 from recap.world.benchmarks import ELSEWHERE, USUAL
@@ -60,20 +60,12 @@ def varied(scenes: Scenes, row: int, rng: np.random.Generator) -> Image.Image:
     if kind >= 2:
         width = max(64, int(picture.width * rng.uniform(0.6, 1.4)))
         height = max(64, int(width * rng.uniform(0.9, 1.1)))
-        way = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC, Image.Resampling.LANCZOS)[int(rng.integers(3))]
-        picture = picture.resize((width, height), way)
+        picture = picture.resize((width, height), WAYS[int(rng.integers(len(WAYS)))])
         if rng.random() < 0.3:
             left, top = int(rng.uniform(0, 0.08) * width), int(rng.uniform(0, 0.08) * height)
             right, bottom = int(width * rng.uniform(0.92, 1)), int(height * rng.uniform(0.92, 1))
             picture = ImageEnhance.Brightness(picture.crop((left, top, right, bottom))).enhance(rng.uniform(0.85, 1.1))
     return compressed(picture, int(rng.integers(70, 96))) if kind == 3 else picture
-
-
-def compressed(picture: Image.Image, quality: int) -> Image.Image:
-    """What is left of a picture after JPEG."""
-    held = io.BytesIO()
-    picture.save(held, "JPEG", quality=quality)
-    return Image.open(io.BytesIO(held.getvalue())).convert("RGB")
 
 
 @cache
