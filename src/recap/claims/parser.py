@@ -159,7 +159,9 @@ class _Parser:
         matches = self.lexicon.find(body, self.phrase)
         if not matches:
             asks = EXISTENCE.fullmatch(" ".join(self.text.split()))
-            raise self.refuse("it is about what is there, not where" if asks else "it holds no relation phrase")
+            if asks:
+                raise self.refuse('it is about what is there, not where; audit it as a text: "There is a …"')
+            raise self.refuse("it holds no relation phrase")
         if len(matches) > 1:
             named = " and ".join(f'"{m.phrase}"' for m in matches)
             raise self.refuse(f"it holds several ({named}); ask about one at a time")
