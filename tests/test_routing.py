@@ -121,12 +121,6 @@ def test_the_models_in_the_box_are_those_that_are_there() -> None:
     assert bundled_models() == recap.schemes.DEFAULT_MODELS == ("world:aligned", "photo:coco")
 
 
-def test_a_photograph_goes_to_the_model_for_photographs_and_a_scene_to_the_other(photograph: Image.Image) -> None:
-    asked = [(photograph, "Is the cup on the dining table?"), (SCENE, QUESTION)]
-    found = BundledAuditor.load_default().audit_many(asked)
-    assert [(each.model, each.word) for each in found] == [("photo:coco", "accepted"), ("world:aligned", "accepted")]
-
-
 def test_each_picture_goes_to_the_model_that_was_made_for_it(
     several: BundledAuditor, tile: Image.Image, photograph: Image.Image
 ) -> None:
