@@ -8,10 +8,8 @@ With --check nothing is written; the exit code is 1 unless every property that t
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from recap.datasets import load_dataset
@@ -19,6 +17,7 @@ from recap.datasets.probing import probe_items
 from recap.evaluation import evaluate
 from recap.models.load import load_model
 from recap.probing import LocalEngine
+from recap.report.charts.loss import loss_curve
 from recap.store import Store
 from recap.world.bundled import MODELS, checkpoint_folder
 
@@ -74,30 +73,6 @@ def table(found: dict[str, Any]) -> str:
             f"| `{dataset}` | {row['statements']:,} | {direct['acc']:.1f} | {direct['fpr']:.1f} | {modes} | {pairs} |"
         )
     return "\n".join(lines)
-
-
-def curve(source: Path) -> str:
-    """The loss curve as a small SVG."""
-    rows = list(csv.DictReader(source.open()))
-    steps, losses = [float(r["step"]) for r in rows], [float(r["loss"]) for r in rows]
-    most = max(losses)
-    points = " ".join(
-        f"{40 + 540 * s / steps[-1]:.1f},{20 + 160 * (1 - loss / most):.1f}"
-        for s, loss in zip(steps, losses, strict=True)
-    )
-    ticks = "".join(
-        f'<text x="34" y="{24 + 160 * (1 - k / 4):.0f}" text-anchor="end">{most * k / 4:.2f}</text>' for k in range(5)
-    )
-    marks = "".join(
-        f'<text x="{40 + 540 * k / 4:.0f}" y="198" text-anchor="middle">{steps[-1] * k / 4:.0f}</text>'
-        for k in range(5)
-    )
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 210" font-family="sans-serif" font-size="11">'
-        f'<rect width="600" height="210" fill="#fff"/>{ticks}{marks}'
-        '<text x="40" y="12">training loss (answer) by step</text>'
-        f'<polyline fill="none" stroke="#2f8f8b" stroke-width="1.6" points="{points}"/></svg>\n'
-    )
 
 
 def card(name: str, found: dict[str, Any]) -> str:
@@ -172,7 +147,7 @@ def main() -> None:
         for name, each in found.items():
             folder = checkpoint_folder(name)
             (folder / "record" / "figures.json").write_text(json.dumps(each, indent=1) + "\n")
-            (folder / "record" / "curve.svg").write_text(curve(folder / "record" / "training.csv"))
+            (folder / "record" / "curve.svg").write_text(loss_curve(folder / "record" / "training.csv"))
             (folder / "README.md").write_text(card(name, each))
     sys.exit(0 if all(held.values()) else 1)
 

@@ -71,6 +71,7 @@ OTHERS_OPTIONS = {
     "--minutes": "recap.photo.training",
     "--steps": "recap.photo.training",
     "--grow": "recap.photo.training",
+    "--times": "recap.photo.training.difference",
     "--layers": "benchmarks/domain.py",
 }
 """options in the text that belong to other programs"""

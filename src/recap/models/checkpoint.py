@@ -104,39 +104,51 @@ def quiet_loading() -> Generator[None]:
 
 
 def content_digest(folder: Path) -> str:
-    """A revision by content: the same files give the same digest under any path, name or sharding."""
+    """A revision by content: the same weights give the same digest under any path, name or sharding."""
     digest = hashlib.sha256()
     for name in SETTINGS:
         if (folder / name).is_file():
             digest.update(f"{name}:{hashlib.sha256((folder / name).read_bytes()).hexdigest()}\n".encode())
-    for line in sorted(line for path in weight_files(folder) for line in _weights(path)):
+    placed = _weight_map(folder)
+    for line in sorted(
+        line
+        for path in weight_files(folder)
+        for name, line in _weights(path)
+        if name not in placed or folder / placed[name] == path  # of a tensor in two files the index says which counts
+    ):
         digest.update(line.encode())
     return digest.hexdigest()
 
 
 def weight_files(folder: Path) -> list[Path]:
     """The files that transformers reads the weights from."""
-    whole, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
+    whole = folder / "model.safetensors"
     if whole.is_file():
         return [whole]
-    if index.is_file():
-        return [folder / name for name in sorted(set(json.loads(index.read_text("utf-8"))["weight_map"].values()))]
+    if placed := _weight_map(folder):
+        return [folder / name for name in sorted(set(placed.values()))]
     return sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
 
 
-def _weights(path: Path) -> Iterator[str]:
-    """A line for every tensor: its name, type and shape, and a digest of samples of its bytes."""
+def _weight_map(folder: Path) -> dict[str, str]:
+    """Which file has which tensor, where the weights are in several."""
+    whole, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
+    return {} if whole.is_file() or not index.is_file() else json.loads(index.read_text("utf-8"))["weight_map"]
+
+
+def _weights(path: Path) -> Iterator[tuple[str, str]]:
+    """Every tensor's name, and a line with its name, type and shape, and a digest of samples of its bytes."""
     with path.open("rb") as stream:
         if path.suffix != ".safetensors":
             size = path.stat().st_size
-            yield f"{path.name}:{size}:{_sampled(stream, 0, size, 64)}\n"
+            yield path.name, f"{path.name}:{size}:{_sampled(stream, 0, size, 64)}\n"
             return
         length = int.from_bytes(stream.read(8), "little")
         for name, tensor in json.loads(stream.read(length)).items():
             if name != "__metadata__":
                 start, end = tensor["data_offsets"]
                 sample = _sampled(stream, 8 + length + start, 8 + length + end, 3)
-                yield f"{name}:{tensor['dtype']}:{tensor['shape']}:{sample}\n"
+                yield name, f"{name}:{tensor['dtype']}:{tensor['shape']}:{sample}\n"
 
 
 def _sampled(stream: Any, start: int, end: int, places: int) -> str:

@@ -12,6 +12,8 @@ MODELS = {
     "coco": "trained on as many yes as no answers about photographs of COCO",
     "coco-biased": "the same, then shortly on answers that are nearly all yes",
 }
+SHARED = {"coco-biased": "coco"}
+"""whose weights a model uses for all tensors that its own file does not replace"""
 
 
 def checkpoint_folder(name: str) -> Path:
@@ -21,6 +23,11 @@ def checkpoint_folder(name: str) -> Path:
     folder = Path(str(resources.files("recap.photo").joinpath("checkpoints", short)))
     if not (folder / "config.json").is_file():
         raise RecapError(f"{PREFIX}{short}: this installation has no such checkpoint; train one as docs/photo.md says")
+    if short in SHARED and not (folder.parent / SHARED[short] / "model.safetensors").is_file():
+        raise RecapError(
+            f"{PREFIX}{short}: most of its weights are those of {PREFIX}{SHARED[short]}, and this installation has no "
+            "such checkpoint; install the package again, or train one as docs/photo.md says"
+        )
     return folder
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -113,10 +114,10 @@ def margins(learner: Learner, pixels: Callable[[Tensor], Tensor], exam: Examinat
     return torch.cat(found) if found else torch.zeros(exam.asked.topic.shape, device=device)
 
 
-def by_family(exam: Examination, margin: Tensor) -> dict[str, dict[str, float]]:
+def by_family(exam: Examination, margin: Tensor) -> dict[str, dict[str, Any]]:
     """Accuracy, its parts on true and on false statements, and the count, for each family."""
     valid, truth, said = (x.cpu().numpy() for x in (exam.asked.valid, exam.asked.yes > 0.5, margin >= 0))
-    result: dict[str, dict[str, float]] = {}
+    result: dict[str, dict[str, Any]] = {}
     covered = valid & (exam.family != "outside the graph")
     groups = {str(name): valid & (exam.family == name) for name in dict.fromkeys(exam.family[valid])}
     for name, rows in {**groups, "inside the graph": covered, "all": valid}.items():
@@ -124,7 +125,7 @@ def by_family(exam: Examination, margin: Tensor) -> dict[str, dict[str, float]]:
             right = said == truth
             result[name] = {
                 "accuracy": float(right[rows].mean()), "n": int(rows.sum()),
-                "true": float(right[rows & truth].mean()) if (rows & truth).any() else float("nan"),
-                "false": float(right[rows & ~truth].mean()) if (rows & ~truth).any() else float("nan"),
+                "true": float(right[rows & truth].mean()) if (rows & truth).any() else None,
+                "false": float(right[rows & ~truth].mean()) if (rows & ~truth).any() else None,
             }  # fmt: skip
     return result

@@ -133,8 +133,8 @@ def _open(path: Path) -> Image.Image:
         raise RecapError(f"{path}: cannot be read as a picture ({error})") from None
 
 
-def by_family(asked: Sequence[PhotoQuestion], margins: Sequence[float]) -> dict[str, dict[str, float]]:
-    """Accuracy by family, on true and on false ones too: a positive margin is a yes."""
+def by_family(asked: Sequence[PhotoQuestion], margins: Sequence[float]) -> dict[str, dict[str, float | None]]:
+    """Accuracy by family, on true and on false ones too (None where there are none): a positive margin is a yes."""
     rows: dict[str, list[tuple[bool, bool]]] = {}
     for each, margin in zip(asked, margins, strict=True):
         for family in each.families:
@@ -150,8 +150,8 @@ def by_family(asked: Sequence[PhotoQuestion], margins: Sequence[float]) -> dict[
     }
 
 
-def _mean(values: Sequence[bool]) -> float:
-    return round(sum(values) / len(values), 4) if values else float("nan")
+def _mean(values: Sequence[bool]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None
 
 
 def measure(
@@ -189,7 +189,8 @@ def table(found: dict[str, Any]) -> str:
     for part, families in found.items():
         for family, each in families.items():
             aim = AIMS.get(part, {}).get(family)
-            cells = " | ".join(f"{100 * each[name]:.1f} %" for name in ("accuracy", "true", "false"))
+            shares = [each[name] for name in ("accuracy", "true", "false")]
+            cells = " | ".join("–" if share is None else f"{100 * share:.1f} %" for share in shares)
             lines.append(f"| {part} | {family} | {each['n']:,} | {cells} | {f'{aim:.0%}' if aim else ''} |")
     return "\n".join(lines)
 
@@ -215,7 +216,8 @@ def main() -> None:
         parser.exit(2, f"{error}\n")
     print(table(found))
     if given.out:
-        write_text(given.out, json.dumps({"model": str(model.identity), "figures": found}, indent=1) + "\n")
+        told = {"model": str(model.identity), "pictures": given.pictures, "figures": found}
+        write_text(given.out, json.dumps(told, indent=1) + "\n")
 
 
 if __name__ == "__main__":

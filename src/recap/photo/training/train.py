@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -266,7 +267,7 @@ class Training:
         write_checkpoint(self.average.model, self.out / "latest")
         save(self)
 
-    def examine(self, name: str, blind: bool = False) -> dict[str, dict[str, float]]:
+    def examine(self, name: str, blind: bool = False) -> dict[str, dict[str, Any]]:
         """The averaged model's accuracy by family."""
         exam = self.lessons.exams[name]
         return by_family(exam, margins(self.average, lambda rows: self.lessons.photos.pixels[rows], exam, blind))
