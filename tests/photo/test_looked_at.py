@@ -30,4 +30,5 @@ def test_most_answers_are_right_and_more_of_those_that_are_accepted() -> None:
     )
     assert right / len(cases) > 0.7
     assert accepted > right / len(cases) > rejected
-    assert sum(each.no_verdict is not None for each in verdicts) <= 0.05 * len(cases) + 2
+    refused = {case[0] for each, case in zip(verdicts, cases, strict=True) if "unlike" in (each.no_verdict or "")}
+    assert len(refused) <= 2
