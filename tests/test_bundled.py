@@ -1,4 +1,4 @@
-"""What is promised of the two models in the box, and of the package that carries them."""
+"""What is promised of the models in the box, and of the package that carries them."""
 
 from __future__ import annotations
 
@@ -59,8 +59,9 @@ def test_the_wheel_is_small_and_runs_the_demo_without_the_repository(tmp_path: P
     for short in MODELS:
         assert f"recap/world/checkpoints/{short}/model.safetensors" in names
         assert f"recap/world/checkpoints/{short}/record/policy.json" in names
-    for weights in ("coco/model.safetensors", "coco-biased/difference.safetensors"):
-        assert f"recap/photo/checkpoints/{weights}" in names
+    parts = ("coco/model.safetensors", "coco/domain.json", "coco/domain.npz", "coco/record/policy.json")
+    for part in (*parts, "coco-biased/difference.safetensors"):
+        assert f"recap/photo/checkpoints/{part}" in names
     place = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(place)

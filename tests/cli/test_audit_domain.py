@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from importlib import resources
 
@@ -33,6 +34,25 @@ def test_a_verdict_on_any_picture_can_be_had(recap: Recap, photograph: str) -> N
     found = json.loads(ran.out)
     assert found["accepted"] in (True, False)
     assert (found["no_verdict"], found["notes"], found["model"]) == (None, [], "world:aligned")
+
+
+def test_without_a_model_a_photograph_goes_to_the_one_for_photographs(recap: Recap, photograph: str) -> None:
+    ran = recap("audit", photograph, "Is the dog to the left of the cat?")
+    assert ran.code == 0, ran.err
+    assert ran.out.splitlines()[0] == 'Is the dog to the left of the cat?  →  photo:coco: "no"  accepted'
+    assert ran.err == "recap: no --model given, so photo:coco was asked, a small model that comes with the package\n"
+
+
+def test_what_a_model_for_photographs_does_not_know_it_says(recap: Recap, photograph: str) -> None:
+    ran = recap("audit", photograph, "--text", "A dog is behind the cat, and a lamp stands on the books.", "--json")
+    assert ran.code == 0, ran.err
+    found = json.loads(ran.out)
+    behind, on = (each for each in found["claims"] if each["kind"] == "relation")
+    assert (behind["verdict"], on["verdict"]) == ("rejected", "no-verdict")
+    assert on["no_verdict"] == 'photo:coco does not know "lamp" and "books"'
+    lamp = next(each for each in found["claims"] if each["subject"] == "lamp")
+    assert re.search(r'; the evidence: "lamp exists" [+-]\d\.\d\d$', lamp["reason"])
+    assert 'photo:coco has a word for "book": ask about that instead' in found["notes"]
 
 
 def test_without_a_model_the_one_that_was_asked_is_named(recap: Recap) -> None:

@@ -50,6 +50,8 @@ def folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 def _statements(folder: Path) -> None:
     open_image("world:whatsup/0032").save(folder / "kitchen.jpg")
+    photograph = resources.files("recap.server").joinpath("photographs", "cat.jpg")
+    (folder / "photo.jpg").write_bytes(photograph.read_bytes())
     rows = [{"image": "kitchen.jpg", "question": question, "label": label} for question, label in QUESTIONS]
     for name in ("mine.jsonl", "statements.jsonl", "part-aa.jsonl"):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))

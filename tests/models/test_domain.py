@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recap.arrays import Floats
-from recap.claims import default_graph
+from recap.claims import Statement, default_graph
 from recap.errors import RecapError
 from recap.models.domain import Domain, PictureCheck, load_domain, save_domain
 from recap.models.domain.fit import domain_of
@@ -73,6 +73,28 @@ def test_things_are_known_by_their_names(domain: Domain) -> None:
     assert domain.objection("m", asked, 1.5) == "this picture is unlike the painted tiles that m was made for"
     known = default_graph().parse("Is the red tile left of the vase?").statement
     assert domain.objection("m", known, 1.0) is None
+
+
+def read(question: str) -> Statement:
+    return default_graph().parse(question).statement
+
+
+def test_a_thing_in_other_words_is_pointed_to(domain: Domain) -> None:
+    small = replace(domain, things=("book", "cat", "dog", "hot dog", "bus"))
+    asked = {
+        "two books": "book",
+        "black cat": "cat",
+        "buses": "bus",
+        "long hot dog": "hot dog",
+        "lamp": None,
+        "bu": None,
+    }
+    assert {name: small.simpler(name) for name in asked} == asked
+    known = "photo:coco knows book, bus, cat, dog, hot dog"
+    said = small.notes("photo:coco", read("Are the books to the left of the black cat?"), 0.5)
+    assert said == (known, 'photo:coco has a word for "book" and "cat": ask about that instead')
+    assert small.notes("photo:coco", read("Is the lamp to the left of the cat?"), 0.5) == (known,)
+    assert small.notes("photo:coco", read("Is the lamp to the left of the cat?"), 1.5) == ()
 
 
 def test_without_a_domain_nothing_is_measured() -> None:

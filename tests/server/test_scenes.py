@@ -15,9 +15,10 @@ from starlette.testclient import TestClient
 
 from recap.audit import Auditor
 from recap.claims import default_graph
-from recap.schemes import DEFAULT_MODEL
+from recap.routing import BundledAuditor
+from recap.schemes import DEFAULT_MODEL, DEFAULT_MODELS
 from recap.server.app import create_app
-from recap.server.page import PICTURE_SIZE, scenes
+from recap.server.page import PICTURE_SIZE, scene_picture, scenes
 from recap.server.service import Service
 from recap.world.benchmarks import benchmark
 from recap.world.objects import things
@@ -31,6 +32,11 @@ PAGE = resources.files("recap.server").joinpath("page")
 @pytest.fixture(scope="module")
 def client() -> TestClient:
     return TestClient(create_app(Service(Auditor.load(DEFAULT_MODEL), token=TOKEN)))
+
+
+@pytest.fixture(scope="module")
+def bundled() -> BundledAuditor:
+    return BundledAuditor(DEFAULT_MODELS)
 
 
 def test_the_page_and_its_files_load_without_a_token(client: TestClient) -> None:
@@ -109,6 +115,26 @@ def test_photographs_come_along_with_their_terms(client: TestClient) -> None:
         assert f"`{each.name.partition('/')[2]}.jpg`" in terms
         assert all(default_graph().parse(question).covered for question in each.questions)
     assert sum(sizes) < 150_000
+
+
+SHOWN = {
+    "photograph/coffee": (("yes", "rejected"), ("yes", "accepted"), ("yes", "accepted"), (None, "no-verdict")),
+    "photograph/cat": (("no", "accepted"), ("no", "accepted"), (None, "no-verdict")),
+    "photograph/astronaut": (("yes", "rejected"), ("yes", "accepted"), ("no", "accepted"), (None, "no-verdict")),
+}
+"""what is said about the photographs' questions, in their order: every accepted answer is right, no rejected one is"""
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_photographs_questions_show_every_kind_of_verdict(bundled: BundledAuditor, name: str) -> None:
+    picture = Image.open(io.BytesIO(scene_picture(name))).convert("RGB")
+    verdicts = bundled.audit_many([(picture, question) for question in scenes()[name].questions])
+    assert {each.model for each in verdicts} == {"photo:coco"}
+    told = tuple((each.answer if each.no_verdict is None else None, each.word) for each in verdicts)
+    assert told == SHOWN[name]
+    assert [each.no_verdict for each in verdicts if each.no_verdict] == [
+        f'photo:coco does not know "{verdicts[-1].row.object}"'
+    ]
 
 
 @pytest.mark.parametrize("name", [name for name, scene in scenes().items() if scene.kind == "drawing"])

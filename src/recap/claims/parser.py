@@ -158,6 +158,9 @@ class _Parser:
     def _one_match(self, body: str) -> Match:
         matches = self.lexicon.find(body, self.phrase)
         if not matches:
+            asks = EXISTENCE.fullmatch(" ".join(self.text.split()))
+            if asks:
+                raise self.refuse('it is about what is there, not where; audit it as a text: "There is a …"')
             raise self.refuse("it holds no relation phrase")
         if len(matches) > 1:
             named = " and ".join(f'"{m.phrase}"' for m in matches)

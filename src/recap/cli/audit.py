@@ -57,14 +57,15 @@ def run(
     A statement is audited as it is said: it claims the answer "yes", unless --answer says otherwise.
 
     Without --policy the evidence is shown, and nothing is accepted or rejected. Without --model a small model that
-    comes with the package is asked, with the policy shipped for it: the one that was made for such pictures. On a
-    picture that is unlike those it was trained on, or a thing that it does not know, it gives no verdict: "accepted"
-    is null, the reason says why, and the exit code is 0, as without a policy.
+    comes with the package is asked, with the policy shipped for it: photo:coco about a photograph, world:aligned about
+    a drawn scene. On a picture that is unlike those it was trained on, or a thing that it does not know, it gives no
+    verdict: "accepted" is null, the reason says why, and the exit code is 0, as without a policy.
 
     With --text every spatial claim of a caption or answer is audited, each as it is said and all in one forward. Rules
     find the claims; with --claims both a served model is asked to list them as well.
 
     \b
+    Example: recap audit photo.jpg "Is the dog to the left of the cat?"
     Example: recap audit kitchen.jpg --text "A mug is on the table, left of a lamp." --model MODEL --policy policy.json
     Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
     """

@@ -108,7 +108,7 @@ def run(
     if upstream is not None and model is None:
         raise RecapError(
             "--upstream needs --model: real traffic is not audited by a small bundled model unless you name it "
-            "(--model http://host:port/v1 for the upstream itself, or --model world:aligned)"
+            "(--model http://host:port/v1 for the upstream itself, or --model photo:coco for photographs)"
         )
     if review is not None:
         from recap.table import check_appendable

@@ -109,6 +109,8 @@ class Evidence:
 
 def evidence_summary(row: Row, graph: Graph) -> str:
     """Every witness with its margin, where no policy says which of them decided."""
+    if row.relation == "exists" and row.direct.image is not None:
+        return f'"{row.subject} exists" {row.direct.image:+.2f}'
     if row.claim is None:
         return f'"{row.relation}" is outside the graph, so only confidence could speak'
     evidence = Evidence.of(row, graph)

@@ -102,7 +102,7 @@ def test_an_uploaded_picture_is_audited_like_the_scene_it_shows(visit: Visit, pi
     page, expected = visit.open(), told(visit.url, CAUGHT)
     page.get_by_label("Choose a picture").set_input_files(PICTURE | {"buffer": picture})
     expect(page.get_by_role("img", name="Your picture: my crate.png")).to_be_visible()
-    expect(page.locator("#note")).to_contain_text("world:aligned was made for drawn scenes")
+    expect(page.locator("#note")).to_contain_text("photo:coco answers about photographs. It knows")
     expect(page.locator("#suggestions li")).to_have_count(0)
     visit.ask(CAUGHT)
     expect(page.locator("#reason")).to_contain_text("“suitcase below crate”")

@@ -76,8 +76,18 @@ class Domain:
 
     def notes(self, model: str, statement: Statement, strangeness: float) -> tuple[str, ...]:
         """What it knows instead, for somebody who asked about something else in a picture of its own."""
-        asked = strangeness <= 1 and self.unknown(statement)
-        return (f"{model} knows {', '.join(sorted(self.things))}",) if asked else ()
+        unknown = self.unknown(statement) if strangeness <= 1 else []
+        simpler = [known for name in unknown if (known := self.simpler(name)) is not None]
+        hint = (f"{model} has a word for {' and '.join(map(quoted, dict.fromkeys(simpler)))}: ask about that instead",)
+        told = (f"{model} knows {', '.join(sorted(self.things))}",)
+        return (told if unknown else ()) + (hint if simpler else ())
+
+    def simpler(self, name: str) -> str | None:
+        """The known thing that a name says more about: book for "two books", cat for "black cat"; None without one."""
+        words = name.lower().split()
+        heads = [" ".join(words[start:]) for start in range(len(words))]
+        forms = (head.removesuffix(ending) for head in heads for ending in ("", "s", "es"))
+        return next((form for form in forms if form in self.things), None)
 
 
 class _Measure(BaseModel):

@@ -41,7 +41,7 @@ function hold(picture) {
   const notes = [
     picture?.note,
     picture?.credit && `Photograph: ${picture.credit}.`,
-    picture && !drawing && beyond(),
+    picture && !drawing && (beyond() || (picture.kind ? "" : answering())),
     drawing && !now.atHome && ONLY_DRAWINGS,
   ].filter(Boolean);
   at("note").textContent = notes.join(" ");
@@ -55,6 +55,12 @@ function beyond() {
   if (bounded.length < now.models.length || bounded.some((each) => each.pictures === "photographs")) return "";
   const who = listed(bounded.map((each) => `${each.name} was made for ${each.pictures}`));
   return `${who}. No model for photographs is served here, so there is no verdict on one.`;
+}
+
+/** Who answers about a photograph of one's own, and that it knows some things only. */
+function answering() {
+  const sees = now.models.find((each) => each.pictures === "photographs" && each.knows?.length);
+  return sees ? `${sees.name} answers about photographs. It knows ${sees.knows.length} words for things, which are listed below.` : "";
 }
 
 /** What can be asked about: the things that each small model knows. */
@@ -236,8 +242,9 @@ async function refresh(model) {
   if (at("drift").textContent !== told) at("drift").textContent = told;
 }
 
-function about({ mode, coverage, calibrated_on: { rows, units }, gate, promise }) {
-  const told = `The policy in force: ${mode}, made to accept ${percent(coverage)}, calibrated on ${counted(rows)} labelled answers in ${counted(units)} groups.`;
+function about({ model, mode, coverage, calibrated_on: { rows, units }, gate, promise }) {
+  const whose = now.models.length > 1 && model ? ` for ${model}` : "";
+  const told = `The policy in force${whose}: ${mode}, made to accept ${percent(coverage)}, calibrated on ${counted(rows)} labelled answers in ${counted(units)} groups.`;
   return `${told}${gate ? ` The gate: ${gate}.` : ""} ${promise.startsWith("no guarantee") ? capital(promise) : `Promised: ${promise}`}.`;
 }
 

@@ -66,7 +66,7 @@ function draw(told) {
   const count = (word) => told.claims.filter((claim) => claim.verdict === word).length;
   const open = count("no-verdict") + count("cannot-be-told");
   at("text-told").textContent = told.claims.length
-    ? `${told.claims.length} spatial claim${told.claims.length === 1 ? "" : "s"}, ${count("rejected") + count("corrected")} rejected${open ? `, ${open} without a verdict` : ""}.`
+    ? `${told.model} was asked: ${told.claims.length} spatial claim${told.claims.length === 1 ? "" : "s"}, ${count("rejected") + count("corrected")} rejected${open ? `, ${open} without a verdict` : ""}.`
     : "No spatial claim was found, so nothing was audited.";
   at("text-result").hidden = false;
 }

@@ -35,16 +35,20 @@ export function drawVerdict(entry) {
   at("chip").textContent = `${MARKS[state(verdict)]} ${outcome(verdict)}`;
   at("chip").className = `chip ${state(verdict)}`;
   at("reason").textContent = sentence(verdict.reason);
-  const noted = Array.isArray(verdict.notes) ? verdict.notes.filter((note) => typeof note === "string").map(sentence) : [];
+  const noted = Array.isArray(verdict.notes) ? verdict.notes.filter((note) => typeof note === "string").map((note) => (shared ? sentence(note) : brief(note, verdict.model))) : [];
   const offered = verdict.correction ? [`The opposite answer is offered instead: “${verdict.correction}”.`] : [];
   const aside = [...offered, ...(verdict.promise && (verdict.accepted || verdict.correction) ? [`Promised: ${verdict.promise}.`] : []), ...(shared ? ["Opened from JSON: the picture is not in it."] : []), ...noted];
   at("aside").textContent = aside.join(" ");
   at("aside").hidden = !aside.length;
+  at("probes-heading").textContent = `What ${verdict.model ?? "the model"} was asked`;
   drawProbes(verdict);
 }
 
+/** A note as a sentence. What a model knows stands under the question, and is too long to be said again. */
+const brief = (note, model) => (note.startsWith(`${model} knows `) ? "What it knows is listed under the question." : sentence(note));
+
 /** One row for each thing asked; a probe that serves in two roles is asked once, and shown once. */
-function drawProbes({ probes, answer, witness }) {
+function drawProbes({ probes, answer, witness, no_verdict: outside }) {
   const rows = new Map();
   for (const probe of probes) {
     const key = `${probe.view} ${probe.question}`;
@@ -53,7 +57,7 @@ function drawProbes({ probes, answer, witness }) {
     rows.set(key, { ...probe, roles: [...roles, probe.role], decided });
   }
   const widest = Math.max(1, ...probes.map((probe) => Math.abs(probe.margin)));
-  at("probes").replaceChildren(...[...rows.values()].map((row) => probeRow(row, answer, widest)));
+  at("probes").replaceChildren(...[...rows.values()].map((row) => probeRow(row, outside ? null : answer, widest)));
   const kinds = new Set(probes.map((probe) => probe.role));
   const key = [
     kinds.has("contradiction") && "A contradiction cannot be true together with the claim.",
@@ -95,7 +99,7 @@ function probeRow({ roles, question, view, margin, decided }, answer, widest) {
 function effect(roles, margin, answer) {
   const forClaim = roles.includes("contradiction") ? -margin : margin;
   const witness = roles.some((role) => role in { claim: 1, contradiction: 1, support: 1 });
-  if (!witness) return "";
+  if (!witness || answer === null) return ""; // without a verdict nothing is weighed
   if (answer === "yes") return forClaim < 0 ? "speaks against this yes" : "";
   if (forClaim < 0) return "backs this no";
   return roles.includes("claim") ? "speaks against this no" : "";
