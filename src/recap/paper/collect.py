@@ -41,7 +41,7 @@ class Collector:
 
     suite: Suite
     needs: AbstractSet[str]
-    """what the experiments declare: primary, controlled, external, further, wrapped, reprobed"""
+    """what the experiments declare: primary, controlled, external, further, wrapped, reprobed, calibration"""
     store: Store
     load: Load
     progress: Watch
@@ -106,9 +106,11 @@ class Collector:
     def _setting(self, model: LikelihoodModel, checkpoint: Checkpoint, data: str, items: Sequence[Item]) -> Setting:
         """The model on a benchmark; an error says why no statement of it could be probed."""
 
-        def probe(some: Sequence[Item], probes: str, wrapper: str = PLAIN, store: Store | None = None) -> Probing:
+        def probe(
+            some: Sequence[Item], probes: str, wrapper: str = PLAIN, store: Store | None = None, split: str = ""
+        ) -> Probing:
             words = "" if wrapper == PLAIN else f", wording {wrapper}"
-            about = f"{checkpoint.title} on {self.suite.titles[data]}{words}"
+            about = " ".join(filter(None, (f"{checkpoint.title} on {self.suite.titles[data]}", split))) + words
             with self.progress(about) as progress:
                 probing = probe_items(
                     some,
@@ -128,6 +130,18 @@ class Collector:
             """A part of the statements once more: without the store, or nothing would be asked."""
             with Store(":memory:") as alone:
                 return probe(some_units(inside, units / REPROBED_UNITS), probes, store=alone).table
+
+        def calibration() -> MarginTable | None:
+            """The benchmark's other split, where the suite has one; it is optional."""
+            if "calibration" not in self.needs or data not in self.suite.calibration or self.root is None:
+                return None
+            try:
+                others = self.suite.calibration_items(data, self.root)
+            except RecapError as error:
+                self.say(f"{self.suite.titles[data]}, {self.suite.calibration[data]}: {error}")
+                return None
+            some = some_units(others, self.suite.quick[data]) if self.quick else others
+            return probe(some, "img", split=self.suite.calibration[data]).table
 
         graph = default_graph()
         inside = [item for item in items if item.statement.relation in graph]
@@ -151,6 +165,7 @@ class Collector:
             {wrapper: probe(some, "cal", wrapper).table for wrapper in wrappers if wrapper != PLAIN},
             self._spent(f"{model.identity.digest} {self.suite.name}:{data} {checkpoint.probes[data]}", main, inside),
             reprobed={probes: reprobe(probes) for probes in small},
+            calibration=calibration(),
         )
 
     def _note(self, about: str, probing: Probing) -> None:
