@@ -51,6 +51,8 @@ class Collector:
     """checkpoint key → where to load it from, where that is not the usual place"""
     root: Path | None = None
     """the folder with the benchmarks' folders, for suites that are not in the box"""
+    probes: str | None = None
+    """a smaller probe set than the suite's, where it is enough; then only statements inside the graph are asked"""
     identities: dict[str, str] = field(default_factory=dict[str, str], init=False)
     """model → what exactly was asked"""
     notes: list[str] = field(default_factory=list[str], init=False)
@@ -141,13 +143,16 @@ class Collector:
                 self.say(f"{self.suite.titles[data]}, {self.suite.calibration[data]}: {error}")
                 return None
             some = some_units(others, self.suite.quick[data]) if self.quick else others
+            if self.probes:
+                some = [item for item in some if item.statement.relation in graph]
             return probe(some, "img", split=self.suite.calibration[data]).table
 
         graph = default_graph()
         inside = [item for item in items if item.statement.relation in graph]
-        outside = [item for item in items if item.statement.relation not in graph]
+        outside = [] if self.probes else [item for item in items if item.statement.relation not in graph]
         units = len({item.unit for item in inside})
-        main = probe(inside, checkpoint.probes[data])
+        asked = self.probes or checkpoint.probes[data]
+        main = probe(inside, asked)
         # Outside the graph only confidence speaks: the direct question is all there is to ask.
         tables = [main.table, *([probe(outside, "img").table] if outside else [])]
         rows = {row.id: row for table in tables for row in table.rows}
@@ -163,7 +168,7 @@ class Collector:
             data,
             replace(main.table, rows=in_order, _channels={}, _directs={}),
             {wrapper: probe(some, "cal", wrapper).table for wrapper in wrappers if wrapper != PLAIN},
-            self._spent(f"{model.identity.digest} {self.suite.name}:{data} {checkpoint.probes[data]}", main, inside),
+            self._spent(f"{model.identity.digest} {self.suite.name}:{data} {asked}", main, inside),
             reprobed={probes: reprobe(probes) for probes in small},
             calibration=calibration(),
         )

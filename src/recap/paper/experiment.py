@@ -33,6 +33,8 @@ class Reads:
     """(model, benchmark), whether they were probed or not; an error says what a study of this kind lacks"""
     several: bool = False
     """whether it compares models, benchmarks or wordings, which one table cannot have"""
+    probes: str | None = None
+    """a probe set that is enough; None: the one that the suite asks"""
 
 
 def _headline_on(role: str, lacking: str) -> Callable[[Study], Iterable[tuple[str, str]]]:

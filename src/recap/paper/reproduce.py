@@ -98,7 +98,9 @@ def reproduce(
     start = time.monotonic()
     with Store(store or folder / "margins.db") as margins:
         needs = {need for each in experiments for need in each.reads.inputs}
-        collector = Collector(chosen_suite, needs, margins, load_checkpoint, progress, say, quick, names, root)
+        few = {each.reads.probes for each in experiments}
+        enough = few.pop() if len(few) == 1 else None
+        collector = Collector(chosen_suite, needs, margins, load_checkpoint, progress, say, quick, names, root, enough)
         study = collector.collect()
     probed = time.monotonic()
     say(f"{len(experiments)} experiments on {len(study.settings)} settings")

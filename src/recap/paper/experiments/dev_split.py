@@ -8,7 +8,7 @@ from __future__ import annotations
 from recap.evaluation.metrics import direct_rates
 from recap.evaluation.metrics import measure as measured
 from recap.evaluation.protocol import paired_gains
-from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, IMG, SELECTOR, Reads, Result, Sheet, experiment
+from recap.paper.experiment import CONFIDENCE, DEPLOYED, FOUR, IMG, MAIN, SELECTOR, Reads, Result, Sheet, experiment
 from recap.paper.experiments.deployment.main_results import verdict
 from recap.paper.study import Setting, Study, measure_policy
 from recap.policy import Policy, Scores, calibrate, labelled_rows
@@ -19,7 +19,7 @@ from recap.table import Floats
 MODES = (CONFIDENCE, IMG, SELECTOR)
 HALLUCINATION = ("hfpr", "hall_auc")
 HEADLINE = ("acc", *HALLUCINATION)
-OTHER = Reads(("primary", "calibration"), lambda study: [(m, d) for m in study.headline for d in study.primary])
+OTHER = Reads(("primary", "calibration"), MAIN.places, probes="img")
 
 
 @experiment("Calibrated on the development split", reads=OTHER)

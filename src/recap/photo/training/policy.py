@@ -40,10 +40,14 @@ def is_for_measuring(image: int) -> bool:
     return image % (2 * HELD_OUT) == HELD_OUT
 
 
+def _number(item: Item) -> int:
+    return int(Path(item.unit).stem)
+
+
 def dev_statements(statements: Path, photos: AbstractSet[int]) -> list[Item]:
     """VSR's dev statements about photographs that are here and calibrate: its test split does not show them."""
     tested = {item.image for item in load_vsr(statements, "test").items}
-    numbered = ((item, int(Path(item.image).stem)) for item in load_vsr(statements, "dev").items)
+    numbered = ((item, _number(item)) for item in load_vsr(statements, "dev").items)
     return [
         item
         for item, number in numbered
@@ -54,7 +58,7 @@ def dev_statements(statements: Path, photos: AbstractSet[int]) -> list[Item]:
 def held_out(ids: Iterable[int], statements: Path) -> list[int]:
     """The held-out photographs that calibrate what texts suppose: multiples of 100 that no split of VSR shows."""
     splits = (item for split in SPLITS for item in load_vsr(statements, split).items)
-    banned = {int(Path(item.image).stem) for item in splits}
+    banned = {_number(item) for item in splits}
     return [each for each in ids if is_held_out(each) and not is_for_measuring(each) and each not in banned]
 
 

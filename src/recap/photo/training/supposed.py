@@ -53,18 +53,20 @@ def supposed_statements(
 
 
 def _about(file: Path, kinds: Ints, corners: np.ndarray, together: Floats, rng: np.random.Generator) -> Iterator[Item]:
-    names, families, counted = [*things()], default_lexicon().families, Counter(kinds.tolist())
+    names, families = [*things()], default_lexicon().families
+    listed: list[int] = kinds.tolist()
+    counted = Counter(listed)
 
     def item(subject: str, relation: str, obj: str, label: str) -> Item:
         said = Statement(subject, relation, obj, families.get(relation, "other"), relation.replace("_", " "), False)
         return Item(f"{file.stem} {subject} {relation} {obj}".strip(), "photographs", str(file), str(file), said, label)
 
     area = (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
-    seen = [*dict.fromkeys(kinds[area >= AREA].tolist())]
+    seen = [*dict.fromkeys(kind for kind, size in zip(listed, area, strict=True) if size >= AREA)]
     if not seen:
         return
     gone = [names[kind] for kind in _absent(kinds, together, rng)]
-    single = {kind: place for place, kind in enumerate(kinds.tolist()) if counted[kind] == 1 and area[place] >= AREA}
+    single = {kind: place for place, kind in enumerate(listed) if counted[kind] == 1 and area[place] >= AREA}
     true = [
         (names[a], relation, names[b])
         for a, i in single.items()
