@@ -1,180 +1,74 @@
 """Things that are there and things that are not, on photographs with COCO's boxes, by any model.
 
-    python -m benchmarks.existence --photographs DIR --boxes coco2017_boxes.npz --model MODEL [--limit N] [--seed N]
+    python -m benchmarks.existence --photographs DIR --boxes coco2017_boxes.npz --model MODEL [--policy FILE]
 
-DIR holds photographs whose names are COCO image ids, in folders or not; the boxes' file has, for train2017 and val2017,
-`*_ids`, `*_counts` (boxes per picture), `*_cls` (0–79) and `*_xywh` (centre and size, shares of 65,535). About each picture
-things are asked for that are there and that are not, claims are made about something that is not there, and claims that
-the boxes show to hold. What `recap calibrate` makes of half of the pictures decides about the other half.
+DIR holds photographs of train2017, named by their number. About each, things are asked for that are there and that are not, a
+claim is made about something that is not there, and claims that the boxes show to hold. A policy, the shipped one of a bundled model
+or --policy, says what is accepted of the claims with and without a look at what they suppose. Without one, what `recap calibrate`
+makes of half of the photographs decides about the other half. Asked are photographs whose number is an odd multiple of 50: no bundled
+model was trained on them, no shipped policy calibrated (`recap.photo.training.policy`); --all takes any, for other models.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import warnings
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from recap.claims import Statement, default_lexicon
+import recap
 from recap.datasets.probing import probe_items
 from recap.models.load import load_model
-from recap.policy.existence import calibrate_existence
-from recap.policy.presupposition import calibrate_presupposition
-from recap.probing import Item, LocalEngine
-from recap.statistics import auroc, draw_units, interval, resample_auroc, resample_share
+from recap.photo.bundled import PREFIX, policy_file
+from recap.photo.training.annotations import read_boxes
+from recap.photo.training.photographs import find_photographs
+from recap.photo.training.policy import is_for_measuring
+from recap.photo.training.supposed import neighbours, supposed_statements
+from recap.policy import Policy, load_policy
+from recap.policy.existence import Existence, calibrate_existence
+from recap.policy.presupposition import Presupposition, calibrate_presupposition
+from recap.probing import LocalEngine
+from recap.statistics import Interval, auroc, draw_units, interval, resample_auroc, resample_share
 from recap.store import Store
-from recap.table import Bools, MarginTable
+from recap.table import Bools, Floats, MarginTable
 
-NAMES = [
-    "person",
-    "bicycle",
-    "car",
-    "motorcycle",
-    "airplane",
-    "bus",
-    "train",
-    "truck",
-    "boat",
-    "traffic light",
-    "fire hydrant",
-    "stop sign",
-    "parking meter",
-    "bench",
-    "bird",
-    "cat",
-    "dog",
-    "horse",
-    "sheep",
-    "cow",
-    "elephant",
-    "bear",
-    "zebra",
-    "giraffe",
-    "backpack",
-    "umbrella",
-    "handbag",
-    "tie",
-    "suitcase",
-    "frisbee",
-    "skis",
-    "snowboard",
-    "sports ball",
-    "kite",
-    "baseball bat",
-    "baseball glove",
-    "skateboard",
-    "surfboard",
-    "tennis racket",
-    "bottle",
-    "wine glass",
-    "cup",
-    "fork",
-    "knife",
-    "spoon",
-    "bowl",
-    "banana",
-    "apple",
-    "sandwich",
-    "orange",
-    "broccoli",
-    "carrot",
-    "hot dog",
-    "pizza",
-    "donut",
-    "cake",
-    "chair",
-    "couch",
-    "potted plant",
-    "bed",
-    "dining table",
-    "toilet",
-    "tv",
-    "laptop",
-    "mouse",
-    "remote",
-    "keyboard",
-    "cell phone",
-    "microwave",
-    "oven",
-    "toaster",
-    "sink",
-    "refrigerator",
-    "book",
-    "clock",
-    "vase",
-    "scissors",
-    "teddy bear",
-    "hair drier",
-    "toothbrush",
-]
-ASKED = 3
-"""things of each kind that are asked for about a picture"""
-APART = 0.15
-"""of the picture's side, between two boxes, for one to be beside or above the other for certain"""
-RELATIONS = ("left_of", "right_of", "above", "below")
+WORDS = {True: "true claims", False: "claims about something absent"}
 
 
-def boxes(source: Path, photographs: Path) -> Iterator[tuple[Path, np.ndarray, np.ndarray]]:
-    """Each photograph that has boxes: its file, the things' numbers, their boxes as (left, top, right, bottom)."""
-    files = {
-        int(p.stem): p for p in sorted(photographs.rglob("*")) if p.stem.isdecimal() and p.suffix in (".jpg", ".png")
-    }
-    data = np.load(source)
-    for split in ("val2017", "train2017"):
-        ends = np.cumsum(data[f"{split}_counts"].astype(int))
-        kinds, centred = data[f"{split}_cls"], data[f"{split}_xywh"]
-        for number, end, count in zip(data[f"{split}_ids"], ends, data[f"{split}_counts"], strict=True):
-            if int(number) in files:
-                some = centred[end - count : end].astype(float) / 65_535
-                corners = np.concatenate([some[:, :2] - some[:, 2:] / 2, some[:, :2] + some[:, 2:] / 2], axis=1)
-                yield files[int(number)], kinds[end - count : end].astype(int), corners
-
-
-def statements(file: Path, kinds: np.ndarray, corners: np.ndarray, rng: np.random.Generator) -> Iterator[Item]:
-    """What is asked about one picture, with its labels."""
-    families, counted = default_lexicon().families, Counter(kinds.tolist())
-    here = [NAMES[kind] for kind in counted]
-    gone = [str(name) for name in rng.permutation([name for name in NAMES if name not in here])[:ASKED]]
-
-    def item(subject: str, relation: str, obj: str, label: str) -> Item:
-        said = Statement(subject, relation, obj, families.get(relation, "other"), relation.replace("_", " "), False)
-        return Item(f"{file.stem} {subject} {relation} {obj}".strip(), "photographs", str(file), str(file), said, label)
-
-    single = {kind: place for place, kind in enumerate(kinds.tolist()) if counted[kind] == 1}
-    true = [
-        (NAMES[a], relation, NAMES[b])
-        for a, i in single.items()
-        for b, j in single.items()
-        if a != b
-        for relation, gap in zip(RELATIONS, _gaps(corners[i], corners[j]), strict=True)
-        if gap > APART
-    ]
-    chosen = [true[int(i)] for i in rng.permutation(len(true))[:2]]
-    relation = str(rng.choice(RELATIONS))
-    other = str(rng.choice(here))
-    false = (gone[0], relation, other) if rng.random() < 0.5 else (other, relation, gone[0])
-    yield item(*false, "no")
-    yield from (item(*each, "yes") for each in chosen)
-    named = dict.fromkeys([*here[:ASKED], other, *(name for each in chosen for name in (each[0], each[2]))])
-    yield from (item(name, "exists", "", "yes") for name in named)
-    yield from (item(name, "exists", "", "no") for name in gone)
-
-
-def _gaps(one: np.ndarray, other: np.ndarray) -> tuple[float, float, float, float]:
-    """How far one box is to the left of, to the right of, above and below another."""
-    return other[0] - one[2], one[0] - other[2], other[1] - one[3], one[1] - other[3]
-
-
-def shown(event: Bools, among: Bools, units: np.ndarray) -> str:
+def share(event: Bools, among: Bools, units: np.ndarray) -> Interval | None:
     """A share with its interval; pictures are resampled."""
     if not among.any():
-        return "none"
-    found = interval(float(event[among].mean()), resample_share(event, among, units, draw_units(int(units.max()) + 1)))
-    return f"{found.point:.1%} [{found.low:.1%}, {found.high:.1%}] of {int(among.sum()):,}"
+        return None
+    return interval(float(event[among].mean()), resample_share(event, among, units, draw_units(int(units.max()) + 1)))
+
+
+def shown(found: Interval | None) -> str:
+    return "none" if found is None else f"{found.point:.1%} [{found.low:.1%}, {found.high:.1%}]"
+
+
+def supposed(table: MarginTable, margins: Floats, rule: Presupposition | None, existence: Existence | None) -> Bools:
+    """For which rows the things count as there, as texts are judged."""
+    known = {
+        (row.image, row.subject): m for row, m in zip(table.rows, margins, strict=True) if row.relation == "exists"
+    }
+    there = [
+        [known[key] for name in (row.subject, row.object) if (key := (row.image, name)) in known] for row in table.rows
+    ]
+    if rule is not None:
+        return np.array([rule.value(m, some) >= rule.threshold for m, some in zip(margins, there, strict=True)])
+    bound = -np.inf if existence is None else existence.there
+    return np.array([min(some, default=np.inf) >= bound for some in there])
+
+
+def accepted_claims(policy: Policy, table: MarginTable) -> Bools:
+    """Which claims, each said to hold, the policy accepts by itself; existence rows are no claims of the graph."""
+    said = MarginTable(
+        tuple(row.model_copy(update={"answer": "yes"}) for row in table.rows), table.graph, source=table.source
+    )
+    return policy.apply(policy.scores(said)).accepted
 
 
 def main() -> int:
@@ -182,60 +76,89 @@ def main() -> int:
     parser.add_argument("--photographs", type=Path, required=True)
     parser.add_argument("--boxes", type=Path, required=True)
     parser.add_argument("--model", required=True)
-    parser.add_argument("--limit", type=int, default=2000, help="photographs")
+    parser.add_argument("--policy", type=Path, help="(the shipped one, for a bundled model)")
+    parser.add_argument("--all", action="store_true", help="photographs of any number")
+    parser.add_argument("--limit", type=int, default=1000, help="photographs")
     parser.add_argument("--seed", type=int, default=31)
+    parser.add_argument("--store", type=Path, help="keep every margin there, and look it up first")
+    parser.add_argument("--out", type=Path, help="write the figures there, as JSON")
     given = parser.parse_args()
-    rng = np.random.default_rng(given.seed)
-    pictures = list(boxes(given.boxes, given.photographs))
-    if len(pictures) < 2:
-        print(f"{given.photographs}: fewer than two photographs have boxes", file=sys.stderr)
+    try:
+        found = measured(given)
+    except recap.RecapError as error:
+        print(error, file=sys.stderr)
         return 2
-    pictures = [pictures[int(i)] for i in rng.permutation(len(pictures))[: given.limit]]
-    items = [item for picture in pictures for item in statements(*picture, rng)]
-    print(f"{len(pictures):,} photographs, {len(items):,} statements", file=sys.stderr)
-    table = probe_items(items, LocalEngine(load_model(given.model)), Store(":memory:"), source="photographs").table
-    first = {str(file) for file, _, _ in pictures[::2]}
-    half = np.array([row.unit in first for row in table.rows])
-    rest: MarginTable = table.where(~half)
-    stated = np.array([row.relation == "exists" for row in rest.rows])
-    margins = np.array([row.direct.image for row in rest.rows], dtype=float)
-    point = auroc(margins[stated], rest.positive[stated])
-    _, units = np.unique(rest.units[stated], return_inverse=True)
-    area = interval(
-        point, resample_auroc(margins[stated], rest.positive[stated], units, draw_units(int(units.max()) + 1))
-    )
-    print(f"{given.model}, on the {len(pictures) // 2:,} photographs that calibrated nothing:")
-    print(f"the existence question        AUROC {area.point:.1%} [{area.low:.1%}, {area.high:.1%}]")
-    for called, yes in (("of things that are there", True), ("of absent ones", False)):
-        print(
-            f"it says yes to                {shown(margins >= 0, stated & (rest.positive == yes), rest.units)} {called}"
-        )
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        existence, rule = (each(table.where(half)) for each in (calibrate_existence, calibrate_presupposition))
-    for each in told:
-        print(f"note: {each.message}")
-    if existence is not None:
-        accepted = margins >= existence.there
-        print(f"existence: {existence.statement}")
-        for called, yes in (("of things that are there", True), ("of absent ones", False)):
-            print(
-                f"  counts as there             {shown(accepted, stated & (rest.positive == yes), rest.units)} {called}"
-            )
-    if rule is not None:
-        known = {(row.image, row.subject): margin for row, margin in zip(rest.rows, margins, strict=True)}
-        there = [
-            [known[key] for name in (row.subject, row.object) if (key := (row.image, name)) in known]
-            for row in rest.rows
-        ]
-        passed = np.array([rule.value(m, some) >= rule.threshold for m, some in zip(margins, there, strict=True)])
-        print(f"claims: {rule.statement}")
-        print("  (" + ", ".join(f"{name} keeps {kept:.1%} of the true ones" for name, kept in rule.kept.items()) + ")")
-        for called, yes in (("of true claims", True), ("of claims about something absent", False)):
-            print(
-                f"  the things count as there   {shown(passed, ~stated & (rest.positive == yes), rest.units)} {called}"
-            )
+    if given.out:
+        given.out.write_text(json.dumps(found, indent=2) + "\n", "utf-8")
     return 0
+
+
+def measured(given: argparse.Namespace) -> dict[str, object]:
+    boxes, paths = read_boxes(given.boxes), find_photographs(given.photographs)
+    ids = [image for image in boxes.ids.tolist() if image in paths and (given.all or is_for_measuring(image))]
+    if len(ids) < 2:
+        raise recap.RecapError(f"{given.photographs}: fewer than two such photographs have boxes")
+    ids = np.random.default_rng(given.seed).permutation(ids)[: given.limit].tolist()
+    items = supposed_statements(boxes, paths, ids, neighbours(boxes), given.seed)
+    print(f"{len(ids):,} photographs, {len(items):,} statements", file=sys.stderr)
+    shipped = policy_file(given.model) if given.model.startswith(PREFIX) else None
+    policy = load_policy(given.policy or shipped) if given.policy or (shipped and shipped.is_file()) else None
+    with Store(given.store or ":memory:") as store:
+        table = probe_items(items, LocalEngine(load_model(given.model)), store, source="photographs").table
+    existence, rule = (None, None) if policy is None else (policy.existence, policy.presupposition)
+    if policy is None:
+        first = {str(paths[image]) for image in ids[::2]}
+        half = np.array([row.unit in first for row in table.rows])
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            existence, rule = (each(table.where(half)) for each in (calibrate_existence, calibrate_presupposition))
+        for each in told:
+            print(f"note: {each.message}")
+        table = table.where(~half)
+    return _told(given.model, table, policy, existence, rule)
+
+
+def _told(
+    model: str, table: MarginTable, policy: Policy | None, existence: Existence | None, rule: Presupposition | None
+) -> dict[str, object]:
+    """Print the figures, and give them."""
+    figures: dict[str, object] = {"model": model, "photographs": len({row.unit for row in table.rows})}
+    stated = np.array([row.relation == "exists" for row in table.rows])
+    margins = np.array([row.direct.image for row in table.rows], dtype=float)
+    asked = table.where(stated)
+    _, units = np.unique(asked.units, return_inverse=True)
+    drawn = resample_auroc(margins[stated], asked.positive, units, draw_units(int(units.max()) + 1))
+    area = interval(auroc(margins[stated], asked.positive), drawn)
+
+    def tell(name: str, found: Interval | None, of: str) -> None:
+        print(f"{name:46}{shown(found)} {of}")
+        figures[f"{name.strip()}: {of}"] = None if found is None else vars(found)
+
+    print(f"{model}, on {figures['photographs']:,} photographs that calibrated nothing:")
+    tell("the existence question, AUROC", area, f"over {int(stated.sum()):,} things")
+    for called, yes in (("things that are there", True), ("absent ones", False)):
+        kind = stated & (table.positive == yes)
+        tell("it says yes to", share(margins >= 0, kind, table.units), f"of {int(kind.sum()):,} {called}")
+        if existence is not None:
+            tell("counts as there:", share(margins >= existence.there, kind, table.units), f"of {called}")
+    claims = {yes: ~stated & (table.positive == yes) for yes in (False, True)}
+    passed = supposed(table, margins, rule, existence)
+    for told in (existence, rule):
+        if told is not None:
+            print(f"rule: {told.statement}")
+    for yes, kind in claims.items():
+        of = f"of {int(kind.sum()):,} {WORDS[yes]}"
+        tell("the model affirms", share(margins >= 0, kind, table.units), of)
+        if policy is None:
+            tell("the things count as there", share(passed, kind, table.units), of)
+            continue
+        taken = accepted_claims(policy, table)
+        tell("accepted, without a look at existence", share(taken, kind, table.units), of)
+        tell("accepted, with it", share(taken & passed, kind, table.units), of)
+        both = kind & (margins >= 0)
+        tell("  of those that the model affirms, without", share(taken, both, table.units), of)
+        tell("  of those that the model affirms, with", share(taken & passed, both, table.units), of)
+    return figures
 
 
 if __name__ == "__main__":

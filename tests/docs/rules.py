@@ -48,6 +48,10 @@ ONLY_PARSED = (
         r"^recap (data stats|probe) (blink|cv-bench|embspatial)\b",
         "needs the official files; see tests/datasets/test_official.py",
     ),
+    (
+        r"^recap probe vsr\b",
+        "needs VSR's photographs; tests/photo/test_suite.py probes its statements with pictures of noise",
+    ),
     (r"^recap data fetch\b", "needs the network; tests/datasets fetches from a site of its own"),
     (r"^recap reproduce\b(?!.* --list\b)", "takes minutes; tests/cli/test_reproduce.py and make test-slow run it"),
     (r"^recap bench\b.* --arch (?!tiny)", "needs a GPU"),

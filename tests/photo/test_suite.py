@@ -23,8 +23,12 @@ def test_the_photo_suite_runs_on_vsr_alone(tmp_path: Path) -> None:
     lines = VSR.read_text("utf-8").splitlines()[:18]
     (tmp_path / "vsr" / "random").mkdir(parents=True)
     (tmp_path / "vsr" / "random" / "test.jsonl").write_text("\n".join(lines) + "\n")
+    shown = {json.loads(line)["image"] for line in lines}
+    dev = list(VSR.with_name("dev.jsonl").read_text("utf-8").splitlines()[:30])
+    dev = [line for line in dev if json.loads(line)["image"] not in shown][:16] + lines[:1]  # a shared picture
+    (tmp_path / "vsr" / "random" / "dev.jsonl").write_text("\n".join(dev) + "\n")
     (tmp_path / "vsr" / "images").mkdir()
-    for name in {json.loads(line)["image"] for line in lines[:16]}:  # some have no picture here
+    for name in {json.loads(line)["image"] for line in (*lines[:16], *dev[:14])}:  # some have no picture here
         Image.fromarray(rng.integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(tmp_path / "vsr" / "images" / name)
     models = {}
     for seed, key in enumerate(("photo:coco", "photo:coco-biased")):
@@ -32,12 +36,14 @@ def test_the_photo_suite_runs_on_vsr_alone(tmp_path: Path) -> None:
         write_checkpoint(build("efficientnet_lite2", None, seed, layers=1, width=64, inner=64), Path(models[key]))
     done = recap.reproduce(
         "photo",
-        only=["main-results", "choice"],
+        only=["dev-split", "main-results", "choice"],
         data=tmp_path,
         models=models,
         out=tmp_path / "report",
     )
     assert done.findings["main-results"]
+    assert all("calibrated on" in told for told in done.findings["dev-split"])
+    assert len(done.findings["dev-split"]) == 2
     assert "main-results" not in done.missing
     assert done.missing["choice"]
     page = done.report.read_text("utf-8")

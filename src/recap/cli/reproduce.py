@@ -61,16 +61,17 @@ def run(
     from dataclasses import asdict
 
     from recap.paper.reproduce import chosen
+    from recap.paper.suites import suite_named
 
     names = split_names(only, context.args)
     if list_:
-        _list(chosen(names), json)
+        _list(chosen(names, suite_named(suite)), json)
         return
     done = recap.reproduce(**options, only=names, models=_models(model or []), say=notice, load=load_model)
     if json:
         print_json(asdict(done) | {"report": str(done.report)})
         return
-    for finding in done.findings.get("main-results", []):
+    for finding in (*done.findings.get("dev-split", []), *done.findings.get("main-results", [])):
         typer.echo(finding)
     typer.echo(
         f"{len(done.experiments)} experiments, {len(done.experiments) - len(done.missing)} of them complete; "

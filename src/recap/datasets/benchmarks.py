@@ -22,7 +22,7 @@ from recap.errors import RecapError, quoted
 from recap.files import locating, reading, write_text
 from recap.probing import Item
 
-VSR_LAYOUTS = ("random/test.jsonl", "test.jsonl", "splits/random/test.jsonl", "data/splits/random/test.jsonl")
+VSR_FOLDERS = ("random/", "", "splits/random/", "data/splits/random/")
 WHATSUP_PARTS = {"a": "controlled_images_dataset.json", "b": "controlled_clevr_dataset.json"}
 GSR_PARTS = {"coco": "coco_qa_two_obj.json", "gqa": "vg_qa_two_obj.json"}
 WITHOUT_IMAGES = "statements_without_images.jsonl"
@@ -67,9 +67,11 @@ GSR_TRIPLES = TypeAdapter(list[tuple[int | str, str, str]])
 """[image id, true caption, false caption]"""
 
 
-def load_vsr(root: Path) -> Loaded:
-    """The random test split: 2,195 statements. The relation field decides, never the caption, which over-matches."""
-    source = find_file(root, VSR_LAYOUTS)
+def load_vsr(root: Path, split: str = "test") -> Loaded:
+    """A random split; of the test split 2,195 statements. The relation field decides, never the caption, which
+    over-matches."""
+    source = find_file(root, [f"{folder}{split}.jsonl" for folder in VSR_FOLDERS])
+    prefix = "vsr" if split == "test" else f"vsr-{split}"
     lexicon = default_lexicon()
     items: list[Item] = []
     for place, row in validated_lines(source, _VsrRow):
@@ -77,7 +79,7 @@ def load_vsr(root: Path) -> Loaded:
             raise RecapError(f'{source}:{place}: relation "{row.relation}" is not one that VSR uses')
         with locating(source, place):
             statement = parse(row.caption, lexicon, phrase=row.relation)
-        items.append(Item(f"vsr-{place}", "vsr", row.image, row.image, statement, _label(row.label)))
+        items.append(Item(f"{prefix}-{place}", "vsr", row.image, row.image, statement, _label(row.label)))
     return Loaded(tuple(items))
 
 

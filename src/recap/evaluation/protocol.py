@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -221,6 +221,13 @@ def _gains(
     Risks that are not defined for every row cannot be paired with confidence, and are left out.
     """
     risks = {name: risk for name in dict.fromkeys(names) if not np.isnan(risk := compute_risk(table, name)).any()}
+    return paired_gains(risks, table, coverage, draws, widen)
+
+
+def paired_gains(
+    risks: Mapping[str, Floats], table: MarginTable, coverage: float, draws: int = DRAWS, widen: bool = False
+) -> dict[str, dict[str, Interval]]:
+    """What each of some risks of a table's rows gains over the one called confidence, at exact coverage."""
     drawn = resample_metrics(risks, table.yes, table.positive, table.units, coverage, draws)
     units = len(np.unique(table.units))
     point = {name: _pooled(table, risk, coverage) for name, risk in risks.items()}

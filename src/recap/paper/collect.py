@@ -41,7 +41,7 @@ class Collector:
 
     suite: Suite
     needs: AbstractSet[str]
-    """what the experiments declare: primary, controlled, external, further, wrapped, reprobed"""
+    """what the experiments declare: primary, controlled, external, further, wrapped, reprobed, calibration"""
     store: Store
     load: Load
     progress: Watch
@@ -51,6 +51,8 @@ class Collector:
     """checkpoint key → where to load it from, where that is not the usual place"""
     root: Path | None = None
     """the folder with the benchmarks' folders, for suites that are not in the box"""
+    probes: str | None = None
+    """a smaller probe set than the suite's, where it is enough; then only statements inside the graph are asked"""
     identities: dict[str, str] = field(default_factory=dict[str, str], init=False)
     """model → what exactly was asked"""
     notes: list[str] = field(default_factory=list[str], init=False)
@@ -106,9 +108,11 @@ class Collector:
     def _setting(self, model: LikelihoodModel, checkpoint: Checkpoint, data: str, items: Sequence[Item]) -> Setting:
         """The model on a benchmark; an error says why no statement of it could be probed."""
 
-        def probe(some: Sequence[Item], probes: str, wrapper: str = PLAIN, store: Store | None = None) -> Probing:
+        def probe(
+            some: Sequence[Item], probes: str, wrapper: str = PLAIN, store: Store | None = None, split: str = ""
+        ) -> Probing:
             words = "" if wrapper == PLAIN else f", wording {wrapper}"
-            about = f"{checkpoint.title} on {self.suite.titles[data]}{words}"
+            about = " ".join(filter(None, (f"{checkpoint.title} on {self.suite.titles[data]}", split))) + words
             with self.progress(about) as progress:
                 probing = probe_items(
                     some,
@@ -129,11 +133,26 @@ class Collector:
             with Store(":memory:") as alone:
                 return probe(some_units(inside, units / REPROBED_UNITS), probes, store=alone).table
 
+        def calibration() -> MarginTable | None:
+            """The benchmark's other split, where the suite has one; it is optional."""
+            if "calibration" not in self.needs or data not in self.suite.calibration or self.root is None:
+                return None
+            try:
+                others = self.suite.calibration_items(data, self.root)
+            except RecapError as error:
+                self.say(f"{self.suite.titles[data]}, {self.suite.calibration[data]}: {error}")
+                return None
+            some = some_units(others, self.suite.quick[data]) if self.quick else others
+            if self.probes:
+                some = [item for item in some if item.statement.relation in graph]
+            return probe(some, "img", split=self.suite.calibration[data]).table
+
         graph = default_graph()
         inside = [item for item in items if item.statement.relation in graph]
-        outside = [item for item in items if item.statement.relation not in graph]
+        outside = [] if self.probes else [item for item in items if item.statement.relation not in graph]
         units = len({item.unit for item in inside})
-        main = probe(inside, checkpoint.probes[data])
+        asked = self.probes or checkpoint.probes[data]
+        main = probe(inside, asked)
         # Outside the graph only confidence speaks: the direct question is all there is to ask.
         tables = [main.table, *([probe(outside, "img").table] if outside else [])]
         rows = {row.id: row for table in tables for row in table.rows}
@@ -149,8 +168,9 @@ class Collector:
             data,
             replace(main.table, rows=in_order, _channels={}, _directs={}),
             {wrapper: probe(some, "cal", wrapper).table for wrapper in wrappers if wrapper != PLAIN},
-            self._spent(f"{model.identity.digest} {self.suite.name}:{data} {checkpoint.probes[data]}", main, inside),
+            self._spent(f"{model.identity.digest} {self.suite.name}:{data} {asked}", main, inside),
             reprobed={probes: reprobe(probes) for probes in small},
+            calibration=calibration(),
         )
 
     def _note(self, about: str, probing: Probing) -> None:

@@ -28,11 +28,13 @@ class Reads:
 
     inputs: tuple[str, ...]
     """what of a suite must be probed: primary, controlled, external, further (checkpoints), wrapped (in other
-    wordings), reprobed (some statements once more, with small probe sets alone)"""
+    wordings), reprobed (some statements once more, with small probe sets alone), calibration (another split)"""
     places: Callable[[Study], Iterable[tuple[str, str]]]
     """(model, benchmark), whether they were probed or not; an error says what a study of this kind lacks"""
     several: bool = False
     """whether it compares models, benchmarks or wordings, which one table cannot have"""
+    probes: str | None = None
+    """a probe set that is enough; None: the one that the suite asks"""
 
 
 def _headline_on(role: str, lacking: str) -> Callable[[Study], Iterable[tuple[str, str]]]:

@@ -23,8 +23,9 @@ from recap.models.remote import is_remote
 from recap.paper.collect import Collector, Watch
 from recap.paper.examples import example_cards
 from recap.paper.experiments import EXPERIMENTS, Experiment, Result, Study
+from recap.paper.experiments.dev_split import measure as dev_split
 from recap.paper.printed import beside
-from recap.paper.suites import PAPER, Checkpoint, suite_named
+from recap.paper.suites import PAPER, WORLD, Checkpoint, Suite, suite_named
 from recap.progress import running
 from recap.report import Report, write_report
 from recap.statistics import SEED
@@ -75,7 +76,8 @@ def reproduce(
     Margins are kept in `store` (`out`/margins.db). `data` holds the benchmarks of suites paper and photo; `models`
     loads a model from elsewhere, by its key; `loading` are options of `load_model`.
     """
-    experiments, chosen_suite = chosen(only), suite_named(suite)
+    chosen_suite = suite_named(suite)
+    experiments = chosen(only, chosen_suite)
     folder, root = Path(out), None if data is None else Path(data)
     names = dict(models or {})
     for key in names:
@@ -96,7 +98,9 @@ def reproduce(
     start = time.monotonic()
     with Store(store or folder / "margins.db") as margins:
         needs = {need for each in experiments for need in each.reads.inputs}
-        collector = Collector(chosen_suite, needs, margins, load_checkpoint, progress, say, quick, names, root)
+        few = {each.reads.probes for each in experiments}
+        enough = few.pop() if len(few) == 1 else None
+        collector = Collector(chosen_suite, needs, margins, load_checkpoint, progress, say, quick, names, root, enough)
         study = collector.collect()
     probed = time.monotonic()
     say(f"{len(experiments)} experiments on {len(study.settings)} settings")
@@ -140,12 +144,16 @@ def papers_dtype(name: str, checkpoint: Checkpoint, device: str | None) -> str |
     return checkpoint.dtype if device.startswith("cuda") else None
 
 
-def chosen(names: Sequence[str] | None) -> list[Experiment]:
-    """Experiments by their own names or by the paper's labels of what they make, in the paper's order; all if none."""
+def chosen(names: Sequence[str] | None, suite: Suite = WORLD) -> list[Experiment]:
+    """Experiments by their own names or by the paper's labels of what they make, in the paper's order; all if none.
+
+    Where a suite's benchmark has a split to calibrate on, what that gives comes first.
+    """
+    known = ({dev_split.name: dev_split} if suite.calibration else {}) | EXPERIMENTS
     if not names:
-        return list(EXPERIMENTS.values())
+        return list(known.values())
     by_label = {
-        label.removeprefix("text:"): each.name for each in EXPERIMENTS.values() for label in (*each.labels, each.name)
+        label.removeprefix("text:"): each.name for each in known.values() for label in (*each.labels, each.name)
     } | FIGURES
     wanted: set[str] = set()
     for name in names:
@@ -154,10 +162,10 @@ def chosen(names: Sequence[str] | None) -> list[Experiment]:
             raise RecapError(f"{name} {NOT_MEASURED[plain]}: no experiment makes it")
         if plain not in by_label:
             raise RecapError(
-                f'"{name}" is not an experiment{did_you_mean(plain, by_label)} (known: {", ".join(EXPERIMENTS)})'
+                f'"{name}" is not an experiment{did_you_mean(plain, by_label)} (known: {", ".join(known)})'
             )
         wanted.add(by_label[plain])
-    return [each for name, each in EXPERIMENTS.items() if name in wanted]
+    return [each for name, each in known.items() if name in wanted]
 
 
 def run_all(

@@ -52,6 +52,8 @@ class Setting:
     """the held-out protocol, where it was run before"""
     reprobed: Mapping[str, MarginTable] = field(default_factory=dict[str, MarginTable])
     """some of the rows, asked once more with a small probe set alone, by probe set"""
+    calibration: MarginTable | None = None
+    """rows of another split of the benchmark, about other pictures"""
 
     @cached_property
     def everything(self) -> MarginTable:

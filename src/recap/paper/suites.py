@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from recap.datasets import Item, load_dataset, without_shared
+from recap.datasets.benchmarks import load_vsr
 from recap.errors import one_of
 
 PRIMARY = ("vsr", "whatsup")
@@ -56,6 +57,14 @@ class Suite:
     """the benchmark with choice groups"""
     external: str | None = EXTERNAL
     """the benchmark that is transferred to"""
+    calibration: Mapping[str, str] = field(default_factory=dict[str, str])
+    """benchmark → another split of it, on which policies are calibrated as well"""
+
+    def calibration_items(self, data: str, root: Path) -> tuple[Item, ...]:
+        """The statements of a benchmark's other split, without the pictures that it shares with the measured one."""
+        measured = {item.image for item in self.items(data, root)}
+        found = load_vsr(root / data, self.calibration[data]).items
+        return tuple(item for item in found if item.image not in measured)
 
     def items(self, data: str, root: Path | None) -> tuple[Item, ...]:
         """The labelled statements of a benchmark; those of GSR-Bench without the pictures it shares with the others."""
@@ -116,6 +125,7 @@ PHOTO = Suite(
     primary=("vsr",),
     controlled=None,
     external=None,
+    calibration={"vsr": "dev"},
 )
 SUITES = {suite.name: suite for suite in (WORLD, PAPER, PHOTO)}
 

@@ -32,5 +32,5 @@ def checkpoint_folder(name: str) -> Path:
 
 
 def policy_file(name: str) -> Path:
-    """The policy that was calibrated for a bundled model, on VSR's dev statements."""
+    """The policy that was calibrated for a bundled model, on VSR's dev statements and held-out photographs."""
     return checkpoint_folder(name) / "record" / "policy.json"
