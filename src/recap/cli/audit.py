@@ -84,7 +84,9 @@ def run(
     case = None if question is None else AuditCase.of(image, question, answer, relations).opened()
     if case is None:
         open_image(image)  # one that cannot be opened is refused before a model is loaded
-    auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
+    auditor = load_auditor(
+        model, policy, once=True, graph=graph, any_model=any_model, any_picture=any_picture, **loading
+    )
     if case is None:
         told = auditor.audit_text(image, text or "", exists=exists, claims=claims)
     else:

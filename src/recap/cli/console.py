@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from recap.models import LikelihoodModel
 
 
+UNUSUAL = ("dtype", "attention", "device", "samples")
+"""options with which a bundled model is loaded like any other"""
+
+
 def notice(message: str) -> None:
     """Something the user should know, without disturbing what a program reads."""
     with contextlib.suppress(OSError):  # a notice is not worth the work, where stderr takes no more
@@ -104,15 +108,31 @@ def load_model(name: str, **options: Any) -> LikelihoodModel:
     return load(name, **given)
 
 
-def load_auditor(model: str | None, policy: Path | None, **options: Any) -> Auditor:
-    """The auditor of a command: of the model that is named, or of those in the box, of which one speaks."""
+class Process:
+    """What is known of the process that a command runs in."""
+
+    own = False
+    """it was started for this command and ends with it"""
+
+
+def load_auditor(model: str | None, policy: Path | None, *, once: bool = False, **options: Any) -> Auditor:
+    """The auditor of a command: of the model that is named, or of those in the box, of which one speaks.
+
+    `once`: the process ends with the audit, and a bundled model is loaded with as few imports as it needs.
+    """
     _keep_transformers_quiet()
     from recap import Auditor
+    from recap.models.lean import import_lean, without_collecting
     from recap.routing import BundledAuditor
+    from recap.schemes import scheme_of
 
-    if model is None:
-        return BundledAuditor.load_default(policy, say=notice, **options)
-    return Auditor.load(model, policy, say=notice, **options)
+    with without_collecting():
+        bundled = model is None or scheme_of(model) is not None
+        if once and Process.own and bundled and not any(options.get(name) for name in UNUSUAL):
+            import_lean()
+        if model is None:
+            return BundledAuditor.load_default(policy, say=notice, **options)
+        return Auditor.load(model, policy, say=notice, **options)
 
 
 def _keep_transformers_quiet() -> None:

@@ -29,7 +29,7 @@ from recap.cli import (
     serve,
     table,
 )
-from recap.cli.console import notice
+from recap.cli.console import Process, notice
 from recap.errors import RecapError, RecapWarning, reason
 
 app = typer.Typer(
@@ -88,6 +88,7 @@ def main() -> None:
     if sys.stdout is None:  # closed by the caller: nobody listens
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115
     _notice_warnings()
+    Process.own = True
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
