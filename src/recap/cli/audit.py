@@ -8,7 +8,7 @@ import typer
 
 import recap
 from recap.cli import options as opt
-from recap.cli.console import load_auditor, notice, print_json
+from recap.cli.console import load_auditor, notice, print_json, starts_lean
 from recap.cli.text import show_text
 from recap.errors import RecapError, one_of, printable
 
@@ -69,6 +69,10 @@ def run(
     Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
     """
     loading = opt.pick(locals(), opt.LOADING)
+    if starts_lean(model, loading):
+        from recap.models.lean import preload_library
+
+        preload_library()
     from recap.audit import AuditCase
     from recap.claims.text import CLAIM_SOURCES
     from recap.images import open_image

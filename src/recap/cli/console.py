@@ -6,13 +6,14 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from recap.errors import RecapError, one_of, printable
+from recap.schemes import is_bundled
 from recap.tabular import FORMATS, Tabular, shown_as
 
 if TYPE_CHECKING:
@@ -115,6 +116,12 @@ class Process:
     """it was started for this command and ends with it"""
 
 
+def starts_lean(model: str | None, options: Mapping[str, Any]) -> bool:
+    """Whether a command that ends with its audit may import as little as a bundled model needs."""
+    bundled = model is None or is_bundled(model)
+    return Process.own and bundled and not any(options.get(name) for name in UNUSUAL)
+
+
 def load_auditor(model: str | None, policy: Path | None, *, once: bool = False, **options: Any) -> Auditor:
     """The auditor of a command: of the model that is named, or of those in the box, of which one speaks.
 
@@ -124,11 +131,9 @@ def load_auditor(model: str | None, policy: Path | None, *, once: bool = False, 
     from recap import Auditor
     from recap.models.lean import import_lean, without_collecting
     from recap.routing import BundledAuditor
-    from recap.schemes import scheme_of
 
     with without_collecting():
-        bundled = model is None or scheme_of(model) is not None
-        if once and Process.own and bundled and not any(options.get(name) for name in UNUSUAL):
+        if once and starts_lean(model, options):
             import_lean()
         if model is None:
             return BundledAuditor.load_default(policy, say=notice, **options)

@@ -2,9 +2,9 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 """A short start for a process that asks a bundled checkpoint once: transformers without the parts that it will not use.
 
-transformers' LLaVA classes bring along the compiler, sharding over machines, SymPy and SciPy, and transformers reads all
-of its own files to know its model families: more work than the audit itself. It also runs where these are absent. Here
-it is imported as if they were; the classes that compute are the same, and so is every margin.
+transformers' LLaVA classes bring along the compiler, sharding over machines, SymPy and SciPy, and transformers reads
+all of its own files to know its model families: more work than the audit itself. It also runs where these are absent.
+Here it is imported as if they were; the classes that compute are the same, and so is every margin.
 
 What is hidden stays hidden from transformers for the rest of the process: this is for a command that ends with its
 answer, never for somebody's program.
@@ -13,13 +13,16 @@ answer, never for somebody's program.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import importlib.metadata
 import importlib.util
 import os
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -34,6 +37,9 @@ WANTED = (
     "transformers.models.llava.modeling_llava",
     "transformers.models.llava.processing_llava",
 )
+META = "torch._meta_registrations"
+"""shapes of every operation's result, in Python: for tensors without values, which are not used here"""
+LIBRARY = "libtorch_cpu.so"
 COMPILER, TRACING = "torch._dynamo", "torch._dynamo._trace_wrapped_higher_order_op"
 """modules of the compiler of which transformers wants something when it is imported"""
 
@@ -50,6 +56,20 @@ def without_collecting() -> Generator[None]:
             gc.enable()
 
 
+def preload_library() -> None:
+    """Let the system load torch's library in a thread, on the second core, while this one imports other things.
+
+    A quarter of `import torch` is spent there, and a call through ctypes holds no lock of Python's.
+    """
+    found = None if "torch" in sys.modules else importlib.util.find_spec("torch")
+    folder = None if found is None or found.origin is None else Path(found.origin).parent / "lib"
+    if folder is None or not (folder / LIBRARY).is_file() or (folder / "libtorch_cuda.so").exists():
+        return
+    system = ctypes.CDLL(None)
+    path = os.fsencode(folder / LIBRARY)
+    threading.Thread(target=system.dlopen, args=(path, os.RTLD_LAZY), daemon=True).start()
+
+
 def import_lean() -> bool:
     """Import what a bundled checkpoint needs of transformers, and little else; whether that was done.
 
@@ -58,10 +78,12 @@ def import_lean() -> bool:
     if "transformers" in sys.modules or importlib.util.find_spec("transformers") is None:
         return False
     try:
-        import torch
+        with _stubbed({} if "torch" in sys.modules else {META: ModuleType(META)}):
+            import torch
     except ImportError:
         return False  # whoever loads a model says what is missing
     if torch.cuda.is_available():
+        importlib.import_module(META)
         return False
     try:
         with without_collecting(), _lean(torch):
@@ -72,6 +94,7 @@ def import_lean() -> bool:
     except Exception:
         for name in [name for name in sys.modules if name.partition(".")[0] == "transformers"]:
             del sys.modules[name]
+        importlib.import_module(META)
         return False
     return True
 
@@ -113,14 +136,21 @@ def _lean(torch: Any) -> Generator[None]:
         _instead(importlib.util, "find_spec", _hiding(importlib.util.find_spec)),
         _instead(importlib.metadata, "packages_distributions", Distributions),
         _instead(os, "scandir", _few_families(os.scandir)),
+        _stubbed(stubs),
     ):
-        sys.modules.update(stubs)
-        try:
-            yield
-        finally:
-            for name, stub in stubs.items():
-                if sys.modules.get(name) is stub:
-                    del sys.modules[name]
+        yield
+
+
+@contextlib.contextmanager
+def _stubbed(stubs: dict[str, ModuleType]) -> Generator[None]:
+    """These modules in the place of the real ones, which can be imported afterwards."""
+    sys.modules.update(stubs)
+    try:
+        yield
+    finally:
+        for name, stub in stubs.items():
+            if sys.modules.get(name) is stub:
+                del sys.modules[name]
 
 
 @contextlib.contextmanager
@@ -134,7 +164,7 @@ def _instead(owner: Any, name: str, stand_in: Any) -> Generator[None]:
 
 
 def _compiler_stubs() -> dict[str, ModuleType]:
-    """The compiler's marks, which only it would read, and its one class that is used without it, imported when called."""
+    """The compiler's marks, which only it would read, and its one class that is used without it, deferred."""
     compiler: Any = ModuleType(COMPILER)
     tracing: Any = ModuleType(TRACING)
 

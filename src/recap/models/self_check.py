@@ -15,7 +15,6 @@ import transformers
 from PIL import Image
 
 from recap.files import write_text
-
 from recap.models.contract import SAMPLE_QUESTION, Request
 from recap.models.layers import repeated_layers
 from recap.models.scoring import Scorer
