@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Annotated
 
 import typer
@@ -72,6 +73,7 @@ def run(
     if starts_lean(model, loading):
         from recap.models.lean import preload_library
 
+        gc.disable()  # one audit leaves little garbage, and its imports make a million objects to look through
         preload_library()
     from recap.audit import AuditCase
     from recap.claims.text import CLAIM_SOURCES
