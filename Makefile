@@ -191,6 +191,7 @@ bench-vllm: $(VENV)/.dev $(VLLM)/.ready
 
 cards: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.world
+	$(BIN)/python -m benchmarks.self_checks
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

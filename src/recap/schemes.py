@@ -57,6 +57,12 @@ class Scheme(Protocol):
         ...
 
 
+def is_bundled(name: str) -> bool:
+    """Whether a name belongs to a scheme."""
+    prefix, colon, _ = name.partition(":")
+    return bool(colon) and prefix in _MODULES
+
+
 def scheme_of(name: object) -> Scheme | None:
     """The scheme that a name belongs to; None for files, hub names, addresses and bytes."""
     prefix, colon, _ = name.partition(":") if isinstance(name, str) else ("", "", "")

@@ -32,3 +32,13 @@ def test_help_is_quick() -> None:
 def test_everything_public_can_be_imported() -> None:
     assert python("import recap; print(all(getattr(recap, name) is not None for name in recap.__all__))") == "True\n"
     assert python("import recap; print(set(recap.__all__) <= set(dir(recap)))") == "True\n"
+
+
+def test_parsing_a_question_needs_no_torch() -> None:
+    code = (
+        "import contextlib, io, sys; sys.argv = ['recap', 'parse', 'Is the mug left of the lamp?']\n"
+        "from recap.cli.main import main\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()): main()\n"
+        "print([m for m in ('torch', 'transformers', 'polars', 'scipy', 'sklearn') if m in sys.modules])"
+    )
+    assert python(code) == "[]\n"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Annotated
 
 import typer
 
 import recap
 from recap.cli import options as opt
-from recap.cli.console import load_auditor, notice, print_json
+from recap.cli.console import load_auditor, notice, print_json, starts_lean
 from recap.cli.text import show_text
 from recap.errors import RecapError, one_of, printable
 
@@ -70,6 +71,11 @@ def run(
     Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
     """
     loading = opt.pick(locals(), opt.LOADING)
+    if starts_lean(model, loading):
+        from recap.models.lean import preload_library
+
+        gc.disable()  # one audit leaves little garbage, and its imports make a million objects to look through
+        preload_library()
     from recap.audit import AuditCase
     from recap.claims.text import CLAIM_SOURCES
     from recap.images import open_image
@@ -85,7 +91,9 @@ def run(
     case = None if question is None else AuditCase.of(image, question, answer, relations).opened()
     if case is None:
         open_image(image)  # one that cannot be opened is refused before a model is loaded
-    auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
+    auditor = load_auditor(
+        model, policy, once=True, graph=graph, any_model=any_model, any_picture=any_picture, **loading
+    )
     if case is None:
         told = auditor.audit_text(image, text or "", exists=exists, claims=claims)
     else:

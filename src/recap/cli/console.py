@@ -6,13 +6,14 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from recap.errors import RecapError, one_of, printable
+from recap.schemes import is_bundled
 from recap.tabular import FORMATS, Tabular, shown_as
 
 if TYPE_CHECKING:
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
     from recap import Auditor
     from recap.models import LikelihoodModel
+
+
+UNUSUAL = ("dtype", "attention", "device", "samples")
+"""options with which a bundled model is loaded like any other"""
 
 
 def notice(message: str) -> None:
@@ -104,15 +109,35 @@ def load_model(name: str, **options: Any) -> LikelihoodModel:
     return load(name, **given)
 
 
-def load_auditor(model: str | None, policy: Path | None, **options: Any) -> Auditor:
-    """The auditor of a command: of the model that is named, or of those in the box, of which one speaks."""
+class Process:
+    """What is known of the process that a command runs in."""
+
+    own = False
+    """it was started for this command and ends with it"""
+
+
+def starts_lean(model: str | None, options: Mapping[str, Any]) -> bool:
+    """Whether a command that ends with its audit may import as little as a bundled model needs."""
+    bundled = model is None or is_bundled(model)
+    return Process.own and bundled and not any(options.get(name) for name in UNUSUAL)
+
+
+def load_auditor(model: str | None, policy: Path | None, *, once: bool = False, **options: Any) -> Auditor:
+    """The auditor of a command: of the model that is named, or of those in the box, of which one speaks.
+
+    `once`: the process ends with the audit, and a bundled model is loaded with as few imports as it needs.
+    """
     _keep_transformers_quiet()
     from recap import Auditor
+    from recap.models.lean import import_lean, without_collecting
     from recap.routing import BundledAuditor
 
-    if model is None:
-        return BundledAuditor.load_default(policy, say=notice, **options)
-    return Auditor.load(model, policy, say=notice, **options)
+    with without_collecting():
+        if once and starts_lean(model, options):
+            import_lean()
+        if model is None:
+            return BundledAuditor.load_default(policy, say=notice, **options)
+        return Auditor.load(model, policy, say=notice, **options)
 
 
 def _keep_transformers_quiet() -> None:

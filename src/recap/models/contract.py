@@ -131,6 +131,11 @@ def noise_of(model: object) -> float:
     return float(getattr(model, "noise", 0.0))
 
 
+def most_noise_of(model: object) -> float:
+    """A bound of `noise_of` that costs nothing; infinite where there is none."""
+    return float(getattr(model, "most_noise", math.inf))
+
+
 NAMED = re.compile(
     r"(?P<name>.+)@(?P<revision>[0-9a-f]{12}) \((?P<dtype>\w+), .+?(?P<summed>(?:, spellings)?(?:, \d+ samples)?)\)",
     re.DOTALL,

@@ -16,6 +16,8 @@ from recap.schemes import scheme_of
 from recap.statistics.sampling import check_samples
 
 LOCAL = "revision dtype device attention plain compiled tokens called pad"
+SELF_CHECK = Path("record", "self_check.json")
+"""where a bundled checkpoint keeps what its self-check found: a downloaded one is never believed"""
 REMOTE = "server concurrency timeout patience template"
 
 
@@ -57,7 +59,8 @@ def load_model(
     if scheme is None:
         _check_folder(name)
     else:
-        given = {"dtype": "float32", "called": name, **given}
+        record = scheme.checkpoint_folder(name) / SELF_CHECK
+        given = {"dtype": "float32", "called": name, "check_record": record, **given}
     folder = name if scheme is None else str(scheme.checkpoint_folder(name))
     if samples is None:
         return LocalModel.load(folder, say=say, **given)

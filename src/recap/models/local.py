@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -27,12 +28,12 @@ from recap.models.contract import ANSWERS, NOISE_FACTOR, Identity, Request, Unan
 from recap.models.fp8 import FP8, use_fp8
 from recap.models.layers import compile_layers, is_compiled
 from recap.models.layout import TreeBatch
-from recap.models.noise import LEAST_NOISE, measured_noise
+from recap.models.noise import LEAST_NOISE, MOST_NOISE, measured_noise
 from recap.models.pixels import MOST_PIXELS
 from recap.models.processor import load_processor
 from recap.models.prompt import Prompter
 from recap.models.scoring import LaunchedForward, Likelihood, Scorer
-from recap.models.self_check import SelfCheck, self_check
+from recap.models.self_check import SelfCheck, recorded_check, self_check
 from recap.schemes import register_parts
 
 DTYPES = ("float32", "float16", "bfloat16", FP8)
@@ -61,14 +62,17 @@ class LocalModel:
         pad: bool = False,
         say: Callable[[str], None] = lambda _: None,
         compiling: bool = False,
+        check_record: Path | None = None,
     ) -> None:
+        """`check_record` holds the self-check of a bundled checkpoint, which is then run only where it has to be."""
         words, spellings = (ANSWERS, sums_spellings(answers)) if isinstance(answers, str) else (answers, False)
         self.prompter = Prompter(processor, name, words, spellings=spellings, most_pixels=most_pixels, pad=pad)
         if self.prompter.closing:
             say(f"{name} opens a thought before it answers: it is closed at once, empty")
         self.scorer = Scorer(model.eval(), self.prompter)
         self.tokens = tokens or (TOKENS_ON_GPU if self.scorer.device.type == "cuda" else TOKENS_ON_CPU)
-        check = SelfCheck("plain", None) if plain else self_check(self.scorer, say)
+        recorded = None if check_record is None else recorded_check(check_record, self.scorer, revision)
+        check = SelfCheck("plain", None) if plain else recorded or self_check(self.scorer, say)
         self.way, self.difference = check.way, check.difference
         self._name, self._revision = name, revision
         self._compiling, self._say = compiling, say
@@ -94,6 +98,7 @@ class LocalModel:
         max_pixels: int | None = MOST_PIXELS,
         pad: bool = False,
         say: Callable[[str], None] = lambda _: None,
+        check_record: Path | None = None,
     ) -> LocalModel:
         """A checkpoint by folder or hub name, in the precision that its config names unless a `dtype` is given.
 
@@ -141,6 +146,7 @@ class LocalModel:
             pad=pad,
             say=say,
             compiling=compiled is None and place.type == "cuda",
+            check_record=check_record,
         )
 
     @property
@@ -168,6 +174,12 @@ class LocalModel:
         """
         with self._turn:
             return NOISE_FACTOR * max(LEAST_NOISE, measured_noise(self.scorer, self.way))
+
+    @property
+    def most_noise(self) -> float:
+        """More than `noise` can be: in fp32 on a CPU by far; infinite where only measuring tells."""
+        exact = self.scorer.device.type == "cpu" and self.scorer.precision == "float32"
+        return NOISE_FACTOR * MOST_NOISE if exact else math.inf
 
     @property
     def forwards(self) -> int:

@@ -16,6 +16,8 @@ from recap.models.scoring import Scorer
 QUESTIONS = (SAMPLE_QUESTION, "Does the box contain the ball?")
 LEAST_NOISE = 2.5e-6
 """fp32 differs from itself by up to twice this on margins of ten, whatever a handful of questions shows"""
+MOST_NOISE = 2.5e-3
+"""fp32 on a CPU differs from itself by less: more than twice what the self-check lets a token tree be off"""
 SMALL = 50_000_000
 """parameters of a model that is copied to fp32 at once"""
 

@@ -113,7 +113,11 @@ class Scorer:
                 last = self.model(**inputs, use_cache=False).logits[0, -1:].float()
                 found += self._contrast(last[:, [*self.yes_ids, *self.no_ids]]).tolist()
                 continue
-            scores = [self._continuation(inputs, answer) for answer in self.prompter.answers]
+            if self.single:  # one forward tells of both
+                logs = self._continuation_logs(inputs, self.prompter.answers[0])[0]
+                scores = [float(logs[answer[0]]) for answer in self.prompter.answers]
+            else:
+                scores = [self._continuation(inputs, answer) for answer in self.prompter.answers]
             found.append(scores[0] - scores[1])
         return found
 
@@ -149,24 +153,33 @@ class Scorer:
         return yes.logsumexp(-1) - no.logsumexp(-1)
 
     @torch.inference_mode()
-    def hidden_gap(self, request: Request) -> tuple[float, float]:
+    def hidden_gap(self, request: Request) -> float:
         """How far a tree's hidden states along its first question are from a plain forward's, relative to their size.
 
-        And how far plain ones are from themselves in a batch: the rounding to compare with. Far more telling than
-        margins, for a model whose image tokens see each other both ways is off here by its whole computation.
+        Far more telling than margins, for a model whose image tokens see each other both ways is off here by its whole
+        computation.
         """
         prompted = self.prompter.together([request])
         batch, length = self.ready(prompted), len(prompted.sequences[0][0])
         path = path_to(batch.trees[0], batch.trees[0].ends[0])[:length]
         found = self._forward_trees(batch, None)[path].float()
-        plain = self.body(**self.prompt_inputs(request.questions[0], request), use_cache=False)
-        wanted = plain.last_hidden_state[0, :length].float()
+        wanted = self._plain_hidden(request)[:length]
+        return float((found - wanted).norm() / wanted.norm())
+
+    @torch.inference_mode()
+    def hidden_noise(self, request: Request) -> float:
+        """How far plain hidden states are from themselves in a batch: the rounding to compare a gap with."""
+        wanted = self._plain_hidden(request)
         prompts = [self.prompter.prompt(question, True) for question in request.questions]
         inputs = self._placed(self.prompter.encode(prompts, [self._shown(request)] * len(prompts)))
         batched = self.body(**inputs, use_cache=False).last_hidden_state[0]
         again = batched[inputs["attention_mask"][0].bool()].float()
-        size = wanted.norm()
-        return float((found - wanted).norm() / size), float((again - wanted).norm() / size)
+        return float((again - wanted).norm() / wanted.norm())
+
+    def _plain_hidden(self, request: Request) -> torch.Tensor:
+        """Hidden states of the first question by itself, (tokens, d)."""
+        inputs = self.prompt_inputs(request.questions[0], request)
+        return self.body(**inputs, use_cache=False).last_hidden_state[0].float()
 
     @torch.inference_mode()
     def rounding(self, request: Request) -> float:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PIL.Image import Image
 
-from recap.datasets import Loaded
 from recap.errors import RecapError
 from recap.photo.bundled import checkpoint_folder, policy_file
+
+if TYPE_CHECKING:
+    from recap.datasets import Loaded
 
 PICTURE = "A photograph"
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PIL.Image import Image
 
 import recap
 from recap.claims import Statement, default_lexicon
-from recap.datasets import Item, Loaded
 from recap.errors import RecapError, did_you_mean
 from recap.world.benchmarks import BENCHMARKS, Benchmark, benchmark
 from recap.world.bundled import PREFIX, checkpoint_folder, policy_file
 from recap.world.draw import MODEL_SIZE, draw
+
+if TYPE_CHECKING:
+    from recap.datasets import Loaded
 
 PICTURE = "A drawn scene"
 
@@ -48,6 +52,8 @@ def image_stamp(name: str) -> str:
 
 def load_dataset(name: str) -> Loaded:
     """A benchmark by its full name, `world:whatsup` for one. Its pictures are drawn when they are needed."""
+    from recap.datasets import Item, Loaded
+
     short = name.removeprefix(PREFIX)
     families = default_lexicon().families
     items: list[Item] = []
