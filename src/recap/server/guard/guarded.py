@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 
 from recap.answers import NOT_MADE, AnswerReading, AnswerVerdict, RejectRule
 from recap.audit import Verdict
@@ -13,7 +12,7 @@ from recap.errors import RecapError
 from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
 from recap.server.guard.annotation import Annotation, failed
-from recap.server.intake.images import InputImage, PictureOpener
+from recap.server.intake.images import PictureOpener
 from recap.server.logs import note
 from recap.server.metrics import Metrics
 from recap.server.service import Service
@@ -77,32 +76,25 @@ class GuardedAnswers:
         )
 
     async def _judged(self, question: ChatQuestion, text: str, client: str) -> AnswerVerdict:
-        # The picture is opened while the answer is read; what holds nothing to audit does not wait for it.
-        async with AsyncExitStack() as stack:
-            opening = asyncio.create_task(self._picture(stack, question.picture, client))
-            try:
-                reading = await asyncio.to_thread(self._reading, question, text)
-                picture = await opening
+        reading = await asyncio.to_thread(self._reading, question, text)
+        verdicts = await self._audited(question, reading, client)
+        return reading.judged(self.service.auditor, verdicts, self.rule)
+
+    async def _audited(self, question: ChatQuestion, reading: AnswerReading, client: str) -> list[Verdict]:
+        """The verdicts on the answer, if it has a yes or no, and on its claims, all in one turn of the model."""
+        try:
+            # Who asks is the upstream's caller as well; all of them share what the guard may decode.
+            async with self.pictures.opened([question.picture], client) as opened:
+                picture = opened[question.picture]
+                if isinstance(picture, RecapError):
+                    raise picture
                 results = await self.batcher.audit(reading.cases(picture.image, picture.name))
-            except RecapError as error:
-                known = isinstance(error, (NotAuditableError, AuditFailedError))
-                raise error if known else AuditFailedError(str(error)) from None
-            finally:
-                opening.cancel()
-                await asyncio.gather(opening, return_exceptions=True)
+        except RecapError as error:
+            raise AuditFailedError(str(error)) from None
         verdicts = [each for each in results if isinstance(each, Verdict)]
         if len(verdicts) < len(results):
             raise AuditFailedError(NOT_MADE)
-        return reading.judged(self.service.auditor, verdicts, self.rule)
-
-    async def _picture(self, stack: AsyncExitStack, picture: str, client: str) -> InputImage:
-        """A picture, open until the stack ends."""
-        # Who asks is the upstream's caller as well; all of them share what the guard may decode.
-        opened = await stack.enter_async_context(self.pictures.opened([picture], client))
-        found = opened[picture]
-        if isinstance(found, RecapError):
-            raise found
-        return found
+        return verdicts
 
     def _reading(self, question: ChatQuestion, text: str) -> AnswerReading:
         try:
