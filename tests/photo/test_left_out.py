@@ -27,8 +27,9 @@ from recap.photo.training.photographs import SIDE, Photographs
 from recap.photo.training.plan import Plan
 from recap.photo.training.record import record, resume, save
 from recap.photo.training.train import Training
+from tests.conftest import DATA
 
-VSR = Path(__file__).parents[3] / "shared" / "data" / "vsr" / "random"
+VSR = DATA / "vsr" / "random"
 
 
 def write_split(folder: Path, split: str, rows: list[tuple[int, str, str, int]]) -> None:

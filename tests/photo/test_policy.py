@@ -17,8 +17,9 @@ from recap.photo.training.annotations import NOTHING, Boxes, is_held_out
 from recap.photo.training.policy import dev_statements, held_out, is_for_measuring
 from recap.photo.training.supposed import AREA, neighbours, supposed_statements
 from recap.policy import check_policy, load_policy
+from tests.conftest import DATA
 
-VSR = Path(__file__).parents[3] / "shared" / "data" / "vsr" / "random"
+VSR = DATA / "vsr" / "random"
 needs_vsr = pytest.mark.skipif(not VSR.is_dir(), reason="VSR's statements are not on this machine")
 
 

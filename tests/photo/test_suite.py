@@ -12,8 +12,9 @@ from PIL import Image
 import recap
 from recap.errors import RecapError
 from recap.photo.training.checkpoint import build, write_checkpoint
+from tests.conftest import DATA
 
-VSR = Path(__file__).parents[3] / "shared" / "data" / "vsr" / "random" / "test.jsonl"
+VSR = DATA / "vsr" / "random" / "test.jsonl"
 
 
 @pytest.mark.slow

@@ -71,6 +71,10 @@ def run(
     Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
     """
     loading = opt.pick(locals(), opt.LOADING)
+    if (question is None) == (text is None):
+        raise RecapError("give either a QUESTION or a --text")
+    if text is not None and answer is not None:
+        raise RecapError("--answer belongs to a QUESTION; a --text says itself what holds")
     if starts_lean(model, loading):
         from recap.models.lean import preload_library
 
@@ -81,10 +85,6 @@ def run(
     from recap.images import open_image
 
     relations = recap.load_graph(graph)
-    if (question is None) == (text is None):
-        raise RecapError("give either a QUESTION or a --text")
-    if text is not None and answer is not None:
-        raise RecapError("--answer belongs to a QUESTION; a --text says itself what holds")
     one_of(claims, CLAIM_SOURCES, "a way to find claims")
     if text is None and (exists is not None or claims != "rules"):
         raise RecapError("--exists, --no-exists and --claims go with --text")

@@ -65,15 +65,16 @@ def preload_library() -> None:
     folder = None if found is None or found.origin is None else Path(found.origin).parent / "lib"
     if folder is None or not (folder / LIBRARY).is_file() or (folder / "libtorch_cuda.so").exists():
         return
-    system = ctypes.CDLL(None)
-    path = os.fsencode(folder / LIBRARY)
-    threading.Thread(target=system.dlopen, args=(path, os.RTLD_LAZY), daemon=True).start()
+    with contextlib.suppress(AttributeError, OSError):  # a system whose C library does not offer it
+        load = ctypes.CDLL(None).dlopen
+        path = os.fsencode(folder / LIBRARY)
+        threading.Thread(target=load, args=(path, os.RTLD_LAZY), daemon=True).start()
 
 
 def import_lean() -> bool:
     """Import what a bundled checkpoint needs of transformers, and little else; whether that was done.
 
-    Where something is not as expected all of it is forgotten, and whoever needs transformers imports it as usual.
+    Where something is not as expected transformers is forgotten, and whoever needs it imports it as usual.
     """
     if "transformers" in sys.modules or importlib.util.find_spec("transformers") is None:
         return False
@@ -83,7 +84,7 @@ def import_lean() -> bool:
     except ImportError:
         return False  # whoever loads a model says what is missing
     if torch.cuda.is_available():
-        importlib.import_module(META)
+        _complete()
         return False
     try:
         with without_collecting(), _lean(torch):
@@ -94,9 +95,15 @@ def import_lean() -> bool:
     except Exception:
         for name in [name for name in sys.modules if name.partition(".")[0] == "transformers"]:
             del sys.modules[name]
-        importlib.import_module(META)
+        _complete()
         return False
     return True
+
+
+def _complete() -> None:
+    """What was kept from torch, where this torch has it."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module(META)
 
 
 def _made_in_place(torch: Any) -> None:
@@ -106,11 +113,12 @@ def _made_in_place(torch: Any) -> None:
     """
     from transformers import initialization, modeling_utils
 
+    unmade = initialization.no_init_weights
     known: Any = modeling_utils.PreTrainedModel.get_init_context.__func__  # pyright: ignore[reportFunctionMemberAccess]
 
     def contexts(kind: Any, *given: Any, **named: Any) -> list[Any]:
         kept = [each for each in known(kind, *given, **named) if not isinstance(each, torch.device)]
-        return [*kept, initialization.no_init_weights()]
+        return [*kept, unmade()]
 
     modeling_utils.PreTrainedModel.get_init_context = classmethod(contexts)  # pyright: ignore[reportAttributeAccessIssue]
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import platform
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -60,6 +61,8 @@ def _conditions(scorer: Scorer, revision: str) -> dict[str, str]:
     return {
         "weights": revision,
         "attention": scorer.attention,
+        "answers": json.dumps(scorer.prompter.answers),
+        "machine": platform.machine().lower(),
         "torch": torch.__version__.partition("+")[0],
         "transformers": transformers.__version__,
     }

@@ -5,6 +5,7 @@ Not one of the paper's experiments, which split one set. Suites whose benchmark 
 
 from __future__ import annotations
 
+from recap.errors import RecapError
 from recap.evaluation.metrics import direct_rates
 from recap.evaluation.metrics import measure as measured
 from recap.evaluation.protocol import paired_gains
@@ -47,8 +48,12 @@ def measure(study: Study, settings: list[Setting]) -> Result:
             continue
         dev = labelled_rows(s.calibration)
         scores = Scores.of(dev.where(dev.covered))
-        given = {mode: calibrate(scores, s.coverage, graph=s.table.graph.hash, mode=mode) for mode in MODES}
-        chosen = calibrate(scores, s.coverage, graph=s.table.graph.hash, level=s.level)
+        try:
+            given = {mode: calibrate(scores, s.coverage, graph=s.table.graph.hash, mode=mode) for mode in MODES}
+            chosen = calibrate(scores, s.coverage, graph=s.table.graph.hash, level=s.level)
+        except RecapError as error:
+            missing.append(f"{study.name(s)}: the development split cannot calibrate: {error}")
+            continue
         rates = direct_rates(s.table)
         deployed.put(s, "direct", {Metric("coverage"): 1.0, Metric("acc"): rates["acc"], Metric("hfpr"): rates["fpr"]})
         for method, policy in (given | {DEPLOYED: chosen}).items():

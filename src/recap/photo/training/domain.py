@@ -48,8 +48,12 @@ def photographs(paths: Sequence[Path], seed: int) -> Iterator[Image.Image]:
     """Each photograph once, as people may have it."""
     rng = np.random.default_rng(seed)
     for path in paths:
-        with Image.open(path) as image:
-            yield varied(image.convert("RGB"), rng)
+        try:
+            with Image.open(path) as image:
+                shown = image.convert("RGB")
+        except (OSError, SyntaxError) as error:
+            raise RecapError(f"{path}: cannot be read as a picture ({error})") from None
+        yield varied(shown, rng)
 
 
 def varied(picture: Image.Image, rng: np.random.Generator) -> Image.Image:

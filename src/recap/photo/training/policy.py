@@ -21,7 +21,7 @@ from recap.errors import RecapError
 from recap.files import check_writable
 from recap.models import LikelihoodModel
 from recap.models.load import load_model
-from recap.photo.bundled import policy_file
+from recap.photo.bundled import PREFIX, policy_file
 from recap.photo.training.annotations import HELD_OUT, SPLITS, is_held_out, read_boxes
 from recap.photo.training.photographs import find_photographs
 from recap.photo.training.supposed import neighbours, supposed_statements
@@ -100,7 +100,9 @@ def main() -> None:
     """The command."""
     given = parser.parse_args()
     try:
-        out = given.out or (policy_file(given.model) if ":" in given.model else Path(given.model, "record/policy.json"))
+        out = given.out or (
+            policy_file(given.model) if given.model.startswith(PREFIX) else Path(given.model, "record/policy.json")
+        )
         check_writable(out)
         with Store(given.store or ":memory:") as store:
             policy = calibrated(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+from recap.errors import RecapError
 from recap.files import reading
 
 
@@ -12,6 +13,8 @@ def loss_curve(source: Path) -> str:
     """A small SVG from a training's CSV; rows without a loss, as those of measurements, are passed over."""
     with reading(source, "loss curve"), source.open(encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["loss"]]
+    if not rows or float(rows[-1]["step"]) <= 0:
+        raise RecapError(f"{source}: holds no loss to draw")
     steps, losses = [float(r["step"]) for r in rows], [float(r["loss"]) for r in rows]
     most = max(losses)
     points = " ".join(
