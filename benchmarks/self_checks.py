@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from recap.errors import RecapError
 from recap.models.load import SELF_CHECK
 from recap.models.local import LocalModel
@@ -15,6 +17,7 @@ NAMES = (*(f"world:{name}" for name in WORLD_MODELS), *(f"photo:{name}" for name
 
 def main() -> None:
     """One line for each checkpoint that is there."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for name in NAMES:
         scheme = scheme_of(name)
         assert scheme is not None
