@@ -267,5 +267,5 @@ def test_the_scenes_are_all_there(visit: Visit) -> None:
     assert page.get_by_role("radio", name="A drawing:").count() == SCENES - PHOTOGRAPHS
     assert page.locator('#scenes input[value^="photograph/"]').count() == PHOTOGRAPHS
     sizes = page.evaluate("[...document.querySelectorAll('#scenes img')].map((image) => image.naturalWidth)")
-    assert sizes[: SCENES - PHOTOGRAPHS] == [480] * (SCENES - PHOTOGRAPHS)
+    assert sizes.count(480) == SCENES - PHOTOGRAPHS
     assert all(size > 0 for size in sizes)
