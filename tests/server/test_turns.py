@@ -102,9 +102,7 @@ def test_ready_means_that_turns_workers_and_upstream_are_there(auditor: Auditor)
     app = create_app(Service(auditor, limits=Limits(turn_seconds=0.05)))
     with TestClient(app) as client:
         assert client.get("/readyz").status_code == 200
-        batcher = next(
-            each for each in gc.get_objects() if isinstance(each, Batcher) and each.limits.turn_seconds == 0.05
-        )
+        batcher = next(each for each in gc.get_objects() if type(each) is Batcher and each.limits.turn_seconds == 0.05)
         batcher.turn_began = time.perf_counter() - 1
         assert (client.get("/readyz").status_code, client.get("/readyz").text) == (503, "the model does not answer\n")
         batcher.turn_began = None
