@@ -39,6 +39,6 @@ def test_packed_batches_hold_the_sum_of_their_sizes_in_the_jobs_order() -> None:
 
 
 def test_the_first_batches_of_a_large_budget_are_small() -> None:
-    job = plan_job(items(5), "img", lambda _image, _questions: 6000, 24000, padded=False)
-    assert [len(batch) for batch in job.batches] == [1, 2, 2]
-    assert plan_job(items(5), "img", lambda _image, _questions: 6000, 24000).batches[0][3:]
+    job = plan_job(items(80), "img", lambda _image, _questions: 1000, 24000, padded=False)
+    assert [len(batch) for batch in job.batches] == [3, 4, 6, 10, 15, 22, 20]
+    assert len(plan_job(items(80), "img", lambda _image, _questions: 1000, 24000).batches[0]) == 24

@@ -7,7 +7,6 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -30,7 +29,6 @@ from recap.models.layout import TreeBatch
 from recap.models.load import load_model
 from recap.models.local import DTYPES, LocalModel
 from recap.models.processor import load_processor
-from recap.models.scoring import LaunchedForward
 from recap.probes import merge, plan_probes, printed_calls
 from recap.probing import Item, LocalEngine, ProbeRun
 from recap.store import Store
@@ -120,19 +118,20 @@ def bench_pictures(
     if compiled:
         say("compiling the layers")
         compile_layers(local.scorer.model, 2)
-    timed = _TimedModel(local)
     start = time.monotonic()
     # Another mix of sizes than any batch that counts: the last pictures, backwards, one of them twice as often asked.
-    _run(timed, _items(files[: -WARMING - 1 : -1], statements + 1))
+    _run(local, _items(files[: -WARMING - 1 : -1], statements + 1))
     warm = time.monotonic() - start
     say(f"token trees: {len(items)} statements on {len(files)} pictures")
-    timed.batches.clear()
     if place.type == "cuda":
         torch.cuda.reset_peak_memory_stats(place)
-    run = _run(timed, items)
+    run = _run(local, items)
+    peak = torch.cuda.max_memory_allocated(place) / 2**30 if place.type == "cuda" else None
+    say("one batch at a time")
+    timed = _TimedModel(local)
+    _run(timed, items)
     largest = max(size for size, _ in timed.batches)
     per_token = [seconds / size for size, seconds in timed.batches if 2 * size >= largest]
-    peak = torch.cuda.max_memory_allocated(place) / 2**30 if place.type == "cuda" else None
     say("batched without sharing")
     some = items[: statements * min(SAMPLED, len(files))]
     unshared = UnsharedModel(local)
@@ -233,12 +232,10 @@ def _one_by_one(local: LocalModel, requests: Sequence[Request], items: Sequence[
 
 
 class _TimedModel:
-    """A model whose turns are timed, each with its tokens: from its beginning, or from the end of the one before."""
+    """A model that answers one batch at a time, each timed with its tokens."""
 
     def __init__(self, local: LocalModel) -> None:
         self.local, self.batches = local, list[tuple[int, float]]()
-        self.launches = local.launches
-        self._begun, self._last = deque[float](), 0.0
         self.identity, self.way, self.tokens = local.identity, local.way, local.tokens
         self.padded, self.preparing, self.kept = local.padded, local.preparing, local.kept
         self.size, self.prepare = local.size, local.prepare
@@ -250,22 +247,11 @@ class _TimedModel:
     def expect(self, tokens: int) -> None:
         """Whether to compile is the bench's own choice."""
 
-    def begin(
-        self, requests: Sequence[Request], prepared: TreeBatch | None = None
-    ) -> TreeBatch | LaunchedForward | None:
-        self._begun.append(time.monotonic())
-        return self.local.begin(requests, prepared)
-
-    def margins(
-        self, requests: Sequence[Request], prepared: TreeBatch | LaunchedForward | None = None
-    ) -> list[list[float]]:
-        start = self._begun.popleft() if self._begun else time.monotonic()
+    def margins(self, requests: Sequence[Request], prepared: TreeBatch | None = None) -> list[list[float]]:
+        start = time.monotonic()
         rows = self.local.margins(requests, prepared)
-        batch = prepared.batch if isinstance(prepared, LaunchedForward) else prepared
-        size = sum(map(len, batch.trees)) if batch is not None else 1
-        now = time.monotonic()
-        self.batches.append((size, now - max(start, self._last)))
-        self._last = now
+        size = sum(map(len, prepared.trees)) if prepared is not None else 1
+        self.batches.append((size, time.monotonic() - start))
         return rows
 
 

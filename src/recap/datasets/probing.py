@@ -6,7 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -203,7 +203,7 @@ def probe_items(
             sizes[image] = image_size(image)
         return engine.size(None if image is None else sizes[image], questions)
 
-    find = partial(locate, folder or Path())
+    find = cache(partial(locate, folder or Path()))  # a picture has several statements
     job = plan_job(items, probes, size, engine.tokens, relations, wrapper, find, engine.padded, plans)
     kept = {image: engine.kept(shape) for image, shape in sizes.items()}
     ran = engine.run(job, store, lambda done: progress(done, job.probes))

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -41,8 +42,8 @@ TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
 """token budgets of one forward: enough to fill the machine, found on an H200 and on two cores"""
 COMPILE_FROM = 1e17
 """operations of a job from which compiling pays: on an H200 it takes 20 s and saves 0.5 s in 1e15"""
-PREPARING_ON_GPU = 4
-"""threads that prepare batches for a GPU"""
+PREPARING_ON_GPU = 2 if importlib.util.find_spec("torchvision") else 4
+"""threads that prepare batches for a GPU: with torchvision, processors bring threads of their own"""
 
 
 class LocalModel:
@@ -77,7 +78,7 @@ class LocalModel:
         self._name, self._revision = name, revision
         self._compiling, self._say = compiling, say
         self._forwards = 0
-        self._turn = Lock()
+        self._turn, self._one_at_a_time = Lock(), False
         self.launches = self.scorer.device.type == "cuda" and self.scorer.single and self.way == "tree"
         """whether a forward can be begun and read later: a CPU would only compute it at once"""
 
@@ -238,13 +239,16 @@ class LocalModel:
         self, requests: Sequence[Request], prepared: TreeBatch | None = None
     ) -> TreeBatch | LaunchedForward | None:
         """Launch a prepared batch without waiting for it; what cannot be launched is left for its turn."""
-        if not requests or prepared is None:
+        if not requests or prepared is None or self._one_at_a_time:
             return prepared
         try:
             with self._turn:
                 return self.scorer.launch(prepared)
-        except Exception:  # memory that the batch before still needs, say: whatever it is, `margins` tells
-            return prepared
+        except torch.OutOfMemoryError:  # there is room for one batch at a time only
+            self._one_at_a_time = True
+        except Exception:  # whatever it is, `margins` tells
+            pass
+        return prepared
 
     def margins(
         self, requests: Sequence[Request], prepared: TreeBatch | LaunchedForward | None = None

@@ -54,17 +54,30 @@ class Packed:
     """where each tree begins"""
 
 
+class _RowEnds:
+    """The ends of the row at hand, where the mask function reads them while attention runs: a buffer per stream."""
+
+    def __init__(self, ends: torch.Tensor) -> None:
+        self.ends = ends
+
+        def sees(_batch: Any, _head: Any, q: Any, k: Any) -> Any:
+            return (k <= q) & (q < self.ends[k])
+
+        self.sees = sees
+
+    def fill(self, ends: torch.Tensor, least: int) -> None:
+        if len(ends) > len(self.ends):
+            with torch.inference_mode(False):
+                self.ends = torch.zeros(max(least, len(ends)), dtype=torch.int32, device=ends.device)
+        self.ends[: len(ends)].copy_(ends)
+
+
 class PackedAttention:
     """Makes a model ready for packed rows, and the mask of each. One mask function for all rows: nothing recompiles."""
 
     def __init__(self, model: Any, device: torch.device) -> None:
         self.device = device
-        self._ends = torch.zeros(LONGEST if device.type == "cuda" else BUCKET, dtype=torch.int32, device=device)
-
-        def sees(_batch: Any, _head: Any, q: Any, k: Any) -> Any:
-            return (k <= q) & (q < self._ends[k])
-
-        self._sees = sees
+        self._rows: dict[int, _RowEnds] = {}
         config = model.config
         parts = {id(part): (part, TREES) for part in (config, config.get_text_config())}
         vision = getattr(config, "vision_config", None)
@@ -110,12 +123,12 @@ class PackedAttention:
 
     def mask(self, ends: torch.Tensor) -> BlockMask:
         """Who sees whom in a packed row, from each token's end, (T,)."""
-        length = len(ends)
-        if length > len(self._ends):
-            self._ends = torch.zeros(length, dtype=torch.int32, device=self.device)
-        self._ends[:length].copy_(ends)
-        make = _compiled(create_block_mask) if self.device.type == "cuda" else create_block_mask
-        return make(self._sees, 1, 1, length, length, device=self.device.type)
+        cuda = self.device.type == "cuda"
+        stream = torch.cuda.current_stream(self.device).cuda_stream if cuda else 0
+        row = self._rows.setdefault(stream, _RowEnds(torch.zeros(0, dtype=torch.int32, device=self.device)))
+        row.fill(ends, LONGEST if cuda else BUCKET)
+        make = _compiled(create_block_mask) if cuda else create_block_mask
+        return make(row.sees, 1, 1, len(ends), len(ends), device=self.device.type)
 
 
 _uncompiled: Any = torch.compiler.disable

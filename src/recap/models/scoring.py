@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -63,6 +64,7 @@ class Scorer:
         self.packed = _packing(model, self.device) if wanted else None
         if self.packed is not None:
             self.attention = "packed"
+        self._streams = deque(torch.cuda.Stream(self.device) for _ in range(2 if self.device.type == "cuda" else 0))
         self.head = model.get_output_embeddings()
         yes, no = prompter.answers
         self.single = prompter.spelled is not None or len(yes) == len(no) == 1
@@ -95,13 +97,23 @@ class Scorer:
 
     @torch.inference_mode()
     def launch(self, batch: TreeBatch) -> LaunchedForward:
-        """The forward of a batch whose answers are single tokens, not waited for: it is read back once, as a whole."""
-        hidden = self._forward_trees(batch, batch.read)[batch.read]
-        margins = self._margins(hidden.float())
+        """The forward of a batch whose answers are single tokens, not waited for: it is read back once, as a whole.
+
+        Two streams take turns: where a model's code waits for its own batch, the one before goes on computing.
+        """
         if self.device.type != "cuda":
-            return LaunchedForward(batch, margins, None)
-        host = torch.empty(margins.shape, dtype=margins.dtype, pin_memory=True).copy_(margins, non_blocking=True)
-        return LaunchedForward(batch, host, torch.cuda.current_stream(self.device).record_event())
+            return LaunchedForward(batch, self._margins(self._read(batch)), None)
+        stream = self._streams[0]
+        self._streams.rotate()
+        stream.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(stream):
+            margins = self._margins(self._read(batch))
+            host = torch.empty(margins.shape, dtype=margins.dtype, pin_memory=True).copy_(margins, non_blocking=True)
+            return LaunchedForward(batch, host, stream.record_event())
+
+    def _read(self, batch: TreeBatch) -> torch.Tensor:
+        """Hidden states where answers are read, from a forward of the trees."""
+        return self._forward_trees(batch, batch.read)[batch.read].float()
 
     @torch.inference_mode()
     def plain(self, request: Request) -> list[float]:

@@ -14,6 +14,9 @@ from recap.probes import Plan, Probe, View, merge_by_image, plan_probes
 
 RAMP_FROM = 16384
 """a budget of so many tokens takes a GPU's host half a second to prepare"""
+RAMP, GROWTH = 8, 1.5
+"""the first batch is so much smaller than a whole one, and each is so much larger than the one before: while a GPU
+works on the first ones, several threads prepare the next"""
 TEXT_QUESTIONS = 16
 """questions without a picture that share a tree"""
 
@@ -118,7 +121,7 @@ def plan_job(
 def _batches(sized: Sequence[tuple[Entry, int]], whole: int, padded: bool) -> Iterator[tuple[Entry, ...]]:
     batch: list[Entry] = []
     # Nothing runs beside the preparation of the first batch: where batches are large, the first ones are not.
-    budget = whole if padded or whole < RAMP_FROM else whole // 4
+    budget = whole if padded or whole < RAMP_FROM else whole // RAMP
     longest = together = 0
     for entry, tokens in sized:
         longest, together = max(longest, tokens), together + tokens
@@ -126,7 +129,7 @@ def _batches(sized: Sequence[tuple[Entry, int]], whole: int, padded: bool) -> It
         if batch and (mixed or (longest * (len(batch) + 1) if padded else together) > budget):
             yield tuple(batch)
             batch, longest, together = [], tokens, tokens
-            budget = min(whole, 2 * budget)
+            budget = min(whole, int(GROWTH * budget))
         batch.append(entry)
     if batch:
         yield tuple(batch)

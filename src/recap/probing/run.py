@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import sys
 import time
 from collections import deque
@@ -123,12 +124,20 @@ def _begun(batches: Iterator[PreparedBatch], model: LikelihoodModel) -> Iterator
 
 @contextlib.contextmanager
 def _quick_turns(wanted: bool) -> Generator[None]:
-    """Let threads hand over the interpreter sooner: who launches work on a GPU should not wait for who prepares."""
+    """Let threads hand over the interpreter sooner: who launches work on a GPU should not wait for who prepares.
+
+    Nor for a garbage collection that walks through all that was there before the run: libraries, model, plans.
+    """
+    if not wanted:
+        yield
+        return
     before = sys.getswitchinterval()
-    sys.setswitchinterval(5e-4 if wanted else before)
+    sys.setswitchinterval(5e-4)
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         sys.setswitchinterval(before)
 
 
