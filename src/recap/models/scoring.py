@@ -15,7 +15,7 @@ import torch
 from recap.models.contract import Request
 from recap.models.fp8 import FP8, Fp8Linear
 from recap.models.layers import restrict_last_layer
-from recap.models.layout import Layout, TreeBatch, path_to
+from recap.models.layout import Layout, TreeBatch
 from recap.models.prompt import Prompted, Prompter
 from recap.models.tree import Tree
 
@@ -91,7 +91,7 @@ class Scorer:
         """One forward for all requests of the batch: each request is a token tree, answers are its leaves."""
         batch = self.ready(batch) if isinstance(batch, Prompted) else batch
         if not self.single:
-            hidden = self._forward_trees(batch, None)
+            hidden = self.forward_trees(batch, None)
             return [self._leaves(hidden[at:], tree) for at, tree in zip(batch.starts, batch.trees, strict=True)]
         return self.launch(batch).read()
 
@@ -113,7 +113,7 @@ class Scorer:
 
     def _read(self, batch: TreeBatch) -> torch.Tensor:
         """Hidden states where answers are read, from a forward of the trees."""
-        return self._forward_trees(batch, batch.read)[batch.read].float()
+        return self.forward_trees(batch, batch.read)[batch.read].float()
 
     @torch.inference_mode()
     def plain(self, request: Request) -> list[float]:
@@ -139,7 +139,7 @@ class Scorer:
     ) -> list[list[Likelihood]]:
         """log p of single-token continuations of every question of one request, from one forward of its tree."""
         batch = self.ready(batch) if isinstance(batch, Prompted) else batch
-        hidden = self._forward_trees(batch, batch.read)[batch.read]
+        hidden = self.forward_trees(batch, batch.read)[batch.read]
         logs = torch.log_softmax(self.head(hidden.to(self.head.weight.dtype)).float(), dim=-1)
         best = logs.argmax(dim=-1).tolist()
         return [[(float(logs[i, token]), best[i] == token) for (token,) in some] for i, some in enumerate(answers)]
@@ -164,53 +164,8 @@ class Scorer:
         yes, no = logits.split([len(self.yes_ids), len(self.no_ids)], dim=-1)
         return yes.logsumexp(-1) - no.logsumexp(-1)
 
-    @torch.inference_mode()
-    def hidden_gap(self, request: Request) -> float:
-        """How far a tree's hidden states along its first question are from a plain forward's, relative to their size.
-
-        Far more telling than margins, for a model whose image tokens see each other both ways is off here by its whole
-        computation.
-        """
-        prompted = self.prompter.together([request])
-        batch, length = self.ready(prompted), len(prompted.sequences[0][0])
-        path = path_to(batch.trees[0], batch.trees[0].ends[0])[:length]
-        found = self._forward_trees(batch, None)[path].float()
-        wanted = self._plain_hidden(request)[:length]
-        return float((found - wanted).norm() / wanted.norm())
-
-    @torch.inference_mode()
-    def hidden_noise(self, request: Request) -> float:
-        """How far plain hidden states are from themselves in a batch: the rounding to compare a gap with."""
-        wanted = self._plain_hidden(request)
-        prompts = [self.prompter.prompt(question, True) for question in request.questions]
-        inputs = self._placed(self.prompter.encode(prompts, [self._shown(request)] * len(prompts)))
-        batched = self.body(**inputs, use_cache=False).last_hidden_state[0]
-        again = batched[inputs["attention_mask"][0].bool()].float()
-        return float((again - wanted).norm() / wanted.norm())
-
-    def _plain_hidden(self, request: Request) -> torch.Tensor:
-        """Hidden states of the first question by itself, (tokens, d)."""
-        inputs = self.prompt_inputs(request.questions[0], request)
-        return self.body(**inputs, use_cache=False).last_hidden_state[0].float()
-
-    @torch.inference_mode()
-    def rounding(self, request: Request) -> float:
-        """How much plain scoring differs from itself when questions share a batch: the noise of the dtype."""
-        prompts = [self.prompter.prompt(question, True) for question in request.questions]
-        alone = [self._first_contrast(self.prompter.encode([prompt], [self._shown(request)])) for prompt in prompts]
-        together = self._first_contrast(self.prompter.encode(prompts, [self._shown(request)] * len(prompts)))
-        return max(abs(a[0] - b) for a, b in zip(alone, together, strict=True))
-
-    def _first_contrast(self, encoded: dict[str, Any]) -> list[float]:
-        """The logit of the first yes token less that of the first no token, behind each row's last real token."""
-        inputs = self._placed(encoded)
-        logits = self.model(**inputs, use_cache=False).logits
-        last = inputs["attention_mask"].shape[1] - 1 - inputs["attention_mask"].flip(1).argmax(dim=1)
-        rows = logits[torch.arange(len(logits)), last].float()
-        yes, no = self.prompter.answers
-        return (rows[:, yes[0]] - rows[:, no[0]]).tolist()
-
-    def _shown(self, request: Request) -> Any:
+    def shown(self, request: Request) -> Any:
+        """The request's picture as the processor gets it."""
         assert request.image is not None
         return self.prompter.pictures.shown(request.image)
 
@@ -222,7 +177,7 @@ class Scorer:
         if request.image is None:
             ids = torch.tensor([self.prompter.tokens(prompt)])
             return {"input_ids": ids.to(self.device), "attention_mask": torch.ones_like(ids).to(self.device)}
-        return self._placed(self.prompter.encode([prompt], [self._shown(request)]))
+        return self.placed(self.prompter.encode([prompt], [self.shown(request)]))
 
     def _continuation(self, inputs: dict[str, Any], answer: Sequence[int]) -> float:
         """Σ log p of a continuation's tokens, each after all before it."""
@@ -252,7 +207,7 @@ class Scorer:
             return [list(prompt) for prompt in prompts]
         return [[*prompt, *answer[:-1]] for prompt in prompts for answer in self.prompter.answers]
 
-    def _forward_trees(self, batch: TreeBatch, read: torch.Tensor | None) -> torch.Tensor:
+    def forward_trees(self, batch: TreeBatch, read: torch.Tensor | None) -> torch.Tensor:
         """Last hidden states of all nodes, one tree behind the other. Only those that are read need be right."""
         if batch.copied is not None:
             now = torch.cuda.current_stream(self.device)
@@ -297,7 +252,7 @@ class Scorer:
         logs = torch.log_softmax(logits, dim=-1)
         return float(sum(logs[i, token] for i, token in enumerate(answer)))
 
-    def _placed(self, inputs: dict[str, Any]) -> dict[str, Any]:
+    def placed(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """Tensors on the model's device, floating ones in its dtype."""
         return {
             name: value.to(self.device, self.dtype if value.is_floating_point() else value.dtype)
