@@ -18,7 +18,8 @@ from recap.policy import Policy
 from recap.probes import plan_probes
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
-from recap.server.intake.images import InputImage, PictureOpener
+from recap.server.intake.encoded import InputImage
+from recap.server.intake.images import PictureOpener
 from recap.server.logs import note_audits
 from recap.server.metrics import Metrics
 from recap.server.readiness import Readiness
