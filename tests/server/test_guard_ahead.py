@@ -22,7 +22,7 @@ from recap.server.intake.encoded import InputImage
 from recap.server.intake.images import PictureOpener
 from recap.server.service import Limits, Service
 from tests.server import costly
-from tests.server.callers import CALLER, body, post, streamed
+from tests.server.callers import CALLER, QUESTION, body, post, streamed
 from tests.server.upstream import Upstream, listening, pieces, served
 
 Begin = Callable[..., tuple[str, PictureOpener]]
@@ -46,7 +46,7 @@ def begin(auditor: Auditor) -> Generator[Begin]:
 
         def start(upstream: Upstream, **options: Any) -> tuple[str, PictureOpener]:
             stack.enter_context(listening(upstream))
-            app = create_app(Service(auditor, upstream=upstream.root, **options))
+            app = create_app(Service(options.pop("auditor", auditor), upstream=upstream.root, **options))
             return stack.enter_context(served(app)), app.state.pictures
 
         yield start
@@ -284,3 +284,56 @@ def test_an_answer_that_does_not_end_keeps_no_picture_for_ever(url: str) -> None
             assert isinstance(found, InputImage)
 
     run(work, Limits(ahead_seconds=0.2))
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """In which threads pictures were measured."""
+    from recap.models.domain import features
+
+    threads, plain = list[str](), features.pooled
+
+    def noting(*args: Any) -> Any:
+        threads.append(threading.current_thread().name.rpartition("_")[0])
+        return plain(*args)
+
+    monkeypatch.setattr(features, "pooled", noting)
+    return threads
+
+
+def test_how_strange_a_picture_is_is_known_by_then(begin: Begin, url: str, measured: list[str]) -> None:
+    def says(_: dict[str, Any]) -> str:
+        until(lambda: not pictures.ahead.busy)
+        return "Yes."
+
+    address, pictures = begin(Upstream(says))
+    first = post(address, body(url))
+    assert measured == ["decode-ahead"]  # once, and not in the model's turn
+    pictures.ahead.limits = Limits(ahead=0)
+    assert post(address, body(url)).json() == first.json()
+    assert measured == ["decode-ahead", "model"]
+
+
+def test_a_busy_model_is_left_alone(begin: Begin, url: str, measured: list[str], auditor: Auditor) -> None:
+    going, done = threading.Event(), threading.Event()
+
+    def says(_: dict[str, Any]) -> str:
+        until(lambda: not pictures.ahead.busy)
+        done.set()
+        return "Yes."
+
+    class Slow(Auditor):
+        def audit_many(self, cases: Any) -> Any:
+            if not going.is_set():
+                going.set()
+                done.wait(10)
+            return super().audit_many(cases)
+
+    slow = Slow(auditor.model, auditor.policy, auditor.graph, domain=auditor.domain)
+    address, pictures = begin(Upstream(says), auditor=slow)
+    with ThreadPoolExecutor(1) as threads:
+        real = threads.submit(CALLER.post, f"{address}/v1/audit", json={"image": url, "question": QUESTION})
+        going.wait(10)
+        assert post(address, body(url)).headers["x-recap"] == "accepted"
+        assert real.result().status_code == 200
+    assert set(measured) == {"model"}

@@ -12,7 +12,7 @@ from recap.errors import RecapError
 from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
 from recap.server.guard.annotation import Annotation, failed
-from recap.server.intake.ahead import PictureAhead
+from recap.server.intake.ahead import Look, PictureAhead
 from recap.server.intake.images import PictureOpener
 from recap.server.logs import note
 from recap.server.metrics import Metrics
@@ -28,10 +28,11 @@ class GuardedAnswers:
     def __init__(self, service: Service, batcher: Batcher, metrics: Metrics, pictures: PictureOpener) -> None:
         self.service, self.batcher, self.metrics, self.pictures = service, batcher, metrics, pictures
         self.rule = RejectRule.of(service.reject_when)
+        self._look = Look(service.auditor.strangeness_of, lambda: batcher.idle)
 
     def open_ahead(self, question: ChatQuestion) -> PictureAhead | None:
         """The question's picture, being opened while its answer is awaited; None where that would cost others."""
-        return self.pictures.ahead.begin(question.picture)
+        return self.pictures.ahead.begin(question.picture, self._look)
 
     async def told(
         self,
@@ -99,7 +100,7 @@ class GuardedAnswers:
             async with self.pictures.opened_one(question.picture, client, ahead) as picture:
                 if isinstance(picture, RecapError):
                     raise picture
-                results = await self.batcher.audit(reading.cases(picture.image, picture.name))
+                results = await self.batcher.audit(reading.cases(picture.image, picture.name, picture.strangeness))
         except RecapError as error:
             raise AuditFailedError(str(error)) from None
         verdicts = [each for each in results if isinstance(each, Verdict)]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from PIL import Image
@@ -23,6 +23,23 @@ from recap.server.intake.encoded import EncodedImage, InputImage
 from recap.server.service import Limits
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Look:
+    """A first look at a picture that is open: how strange it is to the models."""
+
+    strangeness: Callable[[Image.Image], Mapping[str, float]]
+    """in a thread of its own"""
+    wanted: Callable[[], bool]
+    """whether nobody else needs the models at that moment"""
+
+    def at(self, picture: Image.Image) -> Mapping[str, float]:
+        """What is found; nothing where that fails: then it is the audit's to fail, and to tell."""
+        try:
+            return self.strangeness(picture)
+        except BaseException:  # a library's panic is not an Exception
+            return {}
 
 
 @dataclass(eq=False)
@@ -78,7 +95,7 @@ class PicturesAhead:
     def pixels(self) -> int:
         return sum(each.pixels for each in self._kept)
 
-    def begin(self, text: str) -> PictureAhead | None:
+    def begin(self, text: str, look: Look | None = None) -> PictureAhead | None:
         """Begin to open a picture, a data: URL, if nothing else is being opened and there is room; else None."""
         if self.busy or self._closed or not self.pool.idle or len(self) >= self.limits.ahead:
             return None
@@ -88,7 +105,7 @@ class PicturesAhead:
         self.busy = True
         self._kept.add(picture)
         picture.timer = asyncio.get_running_loop().call_later(self.limits.ahead_seconds, picture.close)
-        picture.opening = asyncio.create_task(self._open(picture, text))
+        picture.opening = asyncio.create_task(self._open(picture, text, look))
         return picture
 
     def drop(self, picture: PictureAhead) -> None:
@@ -129,10 +146,13 @@ class PicturesAhead:
             self.held.give(-more)
         return True
 
-    async def _open(self, picture: PictureAhead, text: str) -> None:
+    async def _open(self, picture: PictureAhead, text: str, look: Look | None) -> None:
         found: InputImage | RecapError | None = None
         try:
             found = await self._opened(picture, text)
+            if found is not None and look is not None and picture.wanted and look.wanted():
+                image = found.image
+                found = replace(found, strangeness=await self._run(lambda: look.at(image)))
         except RecapError as error:
             found = error
         except Exception:  # whatever it is: the picture will be opened as any other, which then tells

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from PIL import Image
 
@@ -19,6 +20,8 @@ class InputImage:
 
     image: Image.Image
     name: str
+    strangeness: Mapping[str, float] = field(default_factory=dict[str, float])
+    """how strange it is to models, as far as that has been measured"""
 
     @property
     def pixels(self) -> int:
