@@ -230,9 +230,9 @@ def test_a_burst_before_a_slow_upstream_holds_few(begin: Begin) -> None:
     upstream = Upstream(says)
     address, pictures = begin(upstream, limits=Limits(ahead=4))
     asked = body(data_url(costly.flat_webp(2000)))
-    with ThreadPoolExecutor(24) as threads:
-        waiting = [threads.submit(CALLER.post, f"{address}/v1/chat/completions", json=asked) for _ in range(24)]
-        until(lambda: len(upstream.seen) == 24)
+    with ThreadPoolExecutor(60) as threads:
+        waiting = [threads.submit(CALLER.post, f"{address}/v1/chat/completions", json=asked) for _ in range(60)]
+        until(lambda: len(upstream.seen) == 60)
         until(lambda: not pictures.ahead.busy)
         assert 0 < len(pictures.ahead) <= 4
         assert pictures.held.used == pictures.ahead.pixels <= 4 * 2000**2
