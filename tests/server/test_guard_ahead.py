@@ -18,6 +18,7 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 're
 
 from recap.audit import Auditor
 from recap.server.app import create_app
+from recap.server.intake.ahead import Look
 from recap.server.intake.encoded import InputImage
 from recap.server.intake.images import PictureOpener
 from recap.server.service import Limits, Service
@@ -312,6 +313,19 @@ def test_how_strange_a_picture_is_is_known_by_then(begin: Begin, url: str, measu
     pictures.ahead.limits = Limits(ahead=0)
     assert post(address, body(url)).json() == first.json()
     assert measured == ["decode-ahead", "model"]
+
+
+def test_once_the_answer_is_there_nothing_more_is_begun(url: str) -> None:
+    async def work(pictures: PictureOpener) -> None:
+        for hurried, strangeness in ((False, {"somebody": 0.5}), (True, {})):
+            picture = pictures.ahead.begin(url, Look(lambda _: {"somebody": 0.5}, lambda: True))
+            assert picture is not None
+            picture.hurried = hurried
+            async with pictures.opened_one(url, "me", picture) as found:
+                assert isinstance(found, InputImage)
+                assert found.strangeness == strangeness
+
+    run(work)
 
 
 def test_a_busy_model_is_left_alone(begin: Begin, url: str, measured: list[str], auditor: Auditor) -> None:

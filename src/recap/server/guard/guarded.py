@@ -43,6 +43,8 @@ class GuardedAnswers:
         ahead: PictureAhead | None = None,
     ) -> Annotation:
         """The verdict on an answer, or why there is none, counted and logged. `answered` is the answer's id."""
+        if ahead is not None:
+            ahead.hurried = True
         try:
             if isinstance(question, NotAuditableError):
                 raise question

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, aclosing
+from functools import partial
 from typing import Any
 
 import httpx
@@ -40,6 +41,7 @@ from recap.server.guard.upstream import (
     split_events,
 )
 from recap.server.intake.ahead import PictureAhead
+from recap.server.intake.bodies import LARGE
 from recap.server.metrics import Metrics
 from recap.server.schema import EXAMPLES
 from recap.server.service import Service
@@ -149,8 +151,9 @@ class Guard:
         """An answer in one piece."""
         body = await self.upstream.whole(answer)
         said = ChatAnswer()
-        if isinstance(question, ChatQuestion):  # in a thread, since it may be long
-            said = await asyncio.to_thread(read_answer, body, self.service.limits)
+        if isinstance(question, ChatQuestion):
+            read = partial(read_answer, body, self.service.limits)
+            said = read() if len(body) <= LARGE else await asyncio.to_thread(read)
         annotation = await self._annotation(question, said, ahead)
         if annotation.accepted is False and self.service.on_reject == "replace":
             body = with_text(body, self.service.reject_text)

@@ -52,6 +52,8 @@ class PictureAhead:
     found: InputImage | RecapError | None = None
     """the picture, or what is wrong with it"""
     wanted: bool = True
+    hurried: bool = False
+    """whether its answer has come: what has not begun by then is left to the audit"""
     opening: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
 
@@ -150,7 +152,7 @@ class PicturesAhead:
         found: InputImage | RecapError | None = None
         try:
             found = await self._opened(picture, text)
-            if found is not None and look is not None and picture.wanted and look.wanted():
+            if found is not None and look is not None and picture.wanted and not picture.hurried and look.wanted():
                 image = found.image
                 found = replace(found, strangeness=await self._run(lambda: look.at(image)))
         except RecapError as error:
