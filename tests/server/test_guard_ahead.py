@@ -251,8 +251,12 @@ def test_who_needs_the_room_has_it_at_once(url: str) -> None:
         assert time.monotonic() - start < 0.5
         assert await kept[0].take() is None
         assert len(pictures.ahead) == 0
-        assert pictures.ahead.begin(url) is not None  # in what is reserved for small ones
+        waiting = asyncio.create_task(pictures.held.take(30_000_000))
+        await asyncio.sleep(0)
+        assert pictures.ahead.begin(url) is None  # somebody waits
         pictures.held.give(36_000_000)
+        await waiting
+        assert await opened(pictures, url) is not None
 
     run(work)
 

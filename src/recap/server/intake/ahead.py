@@ -99,7 +99,8 @@ class PicturesAhead:
 
     def begin(self, text: str, look: Look | None = None) -> PictureAhead | None:
         """Begin to open a picture, a data: URL, if nothing else is being opened and there is room; else None."""
-        if self.busy or self._closed or not self.pool.idle or len(self) >= self.limits.ahead:
+        others = not self.pool.idle or self.held.is_awaited
+        if self.busy or self._closed or others or len(self) >= self.limits.ahead:
             return None
         picture = PictureAhead(self)
         if not self._resize(picture, self.limits.small_pixels):
@@ -198,8 +199,12 @@ class PicturesAhead:
             self._worker = DecodingProcess(self.limits)
         try:
             return self._worker.decode(data, is_base64=True, allow=allow)
-        except LostError as error:
-            self._end_worker()
+        except RecapError:
+            raise
+        except BaseException as error:
+            self._end_worker()  # whatever it is in the middle of
+            if not isinstance(error, LostError):
+                raise
             if error.limit:
                 raise RecapError(TOO_MUCH) from None
             return None

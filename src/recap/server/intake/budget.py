@@ -34,6 +34,11 @@ class Budget:
     def used(self) -> int:
         return self.total - self.free
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for room."""
+        return bool(self._small or self._large)
+
     async def take(self, amount: int) -> None:
         """Take so many units, after a while if need be. What can never be had is refused at once."""
         if amount > self._most(amount):
