@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from PIL import Image
 
 import recap.routing
 from recap import Auditor, RecapError, load_policy, replay
+from recap.audit import AuditCase
 from recap.models.domain import save_domain
 from recap.models.domain.fit import fit_domain
 from recap.models.local import LocalModel
@@ -151,6 +153,24 @@ def test_where_nobody_was_made_for_a_picture_the_nearest_speaks(
         measured[name] = check.strangeness["x"]
     assert min(measured.values()) > 1
     assert several.audit(photograph, QUESTION).model == min(measured, key=lambda name: measured[name])
+    assert several.strangeness_of(photograph) == measured
+
+
+def test_a_picture_that_was_measured_before_is_not_measured_again(
+    several: BundledAuditor, tile: Image.Image, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from recap.models.domain import features
+
+    pictures = {"tile": tile, "scene": open_image(SCENE)}
+    known = {name: several.strangeness_of(picture) for name, picture in pictures.items()}
+    assert [list(each) for each in known.values()] == [["world:aligned", "toy:tiles"], ["world:aligned"]]
+    cases = [AuditCase.of(picture, QUESTION, None, several.graph, name=name) for name, picture in pictures.items()]
+    plain = several.audit_many(cases)
+    monkeypatch.setattr(features, "pooled", None)  # nothing can be measured from here on
+    told = several.audit_many([replace(case, strangeness=known[case.name or ""]) for case in cases])
+    assert [(each.model, each.risk, each.accepted) for each in told] == [
+        (each.model, each.risk, each.accepted) for each in plain
+    ]
 
 
 def test_a_model_is_loaded_when_a_picture_needs_it(second: None, tile: Image.Image) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recap.audit import AuditCase, Auditor, Picture, Verdict
@@ -108,11 +108,13 @@ class AnswerReading:
             raise NotAuditableError(NO_ANSWER if claim is not None else _nothing(reading, question.why))
         return cls(question.question, claim, answer, reading)
 
-    def cases(self, image: Picture, name: str | None = None) -> list[AuditCase]:
+    def cases(
+        self, image: Picture, name: str | None = None, strangeness: Mapping[str, float] | None = None
+    ) -> list[AuditCase]:
         """What is audited about the picture, the yes or no first."""
         own = [] if self.answer is None or self.claim is None else [(self.question, self.claim, self.answer)]
         claims = [(check.question, check.claim, check.said.answer) for check in self.text.checks]
-        return [AuditCase(image, *each, name) for each in (*own, *claims)]
+        return [AuditCase(image, *each, name, strangeness or {}) for each in (*own, *claims)]
 
     def judged(self, auditor: Auditor, verdicts: Sequence[Verdict], rule: RejectRule) -> AnswerVerdict:
         """What follows from the verdicts on the cases. Claims without one are passed over, and said."""

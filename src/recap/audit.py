@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +43,9 @@ class AuditCase:
     """None for the model's own"""
     name: str | None = None
     """what the margin table calls the picture; pictures of one name share their forward"""
-    strangeness: float | None = None
-    """how far the picture is from those that the model was made for, if that was measured before; above 1: foreign"""
+    strangeness: Mapping[str, float] = field(default_factory=dict[str, float])
+    """how far the picture is from those that a model was made for, by the model's name, as far as that was measured
+    before (`Auditor.strangeness_of`); above 1: foreign"""
 
     @classmethod
     def of(
@@ -150,7 +151,8 @@ class Auditor:
             return self.model.size(None if name is None else _size(pictures[name]), questions)
 
         job = plan_job(items, self.probes, size, self.model.tokens, self.graph, padded=self.model.padded)
-        measured = {case.name or "": case.strangeness for case in prepared if case.strangeness is not None}
+        speaker = self.model.identity.name  # once: telling it takes a look at the whole model
+        measured = {case.name or "": case.strangeness[speaker] for case in prepared if speaker in case.strangeness}
         check = PictureCheck(self.domain, self.model, measured)
         ran = run_job(job, self.model, self.store, lambda name: check.noted(name, _open(pictures[name])))
         for why in ran.failed.values():
@@ -172,9 +174,15 @@ class Auditor:
             for verdict, image in zip(verdicts, job.images, strict=True)
         ]
         return [
-            self._within(verdict, item.statement, check.strangeness.get(item.image or "", 0.0))
+            self._within(verdict, speaker, item.statement, check.strangeness.get(item.image or "", 0.0))
             for verdict, item in zip(self._weighed(noted), items, strict=True)
         ]
+
+    def strangeness_of(self, picture: Image.Image) -> dict[str, float]:
+        """How strange a picture is to each model that may speak about it, for `AuditCase`; empty without a domain."""
+        check = PictureCheck(self.domain, self.model)
+        check.finish([""], lambda _: _open(picture))
+        return {} if self.domain is None else {self.model.identity.name: check.strangeness[""]}
 
     def _weighed(self, verdicts: Sequence[Verdict]) -> list[Verdict]:
         """The verdicts, with a note where rounding, or sampling, could have turned them; none is changed."""
@@ -197,9 +205,9 @@ class Auditor:
             for each, near in zip(verdicts, close, strict=True)
         ]
 
-    def _within(self, verdict: Verdict, statement: Statement, strangeness: float) -> Verdict:
-        """The verdict as it stands inside the model's domain; outside it, its evidence alone."""
-        name, domain = self.model.identity.name, self.domain
+    def _within(self, verdict: Verdict, name: str, statement: Statement, strangeness: float) -> Verdict:
+        """The verdict as it stands inside the domain of the model of this name; outside it, its evidence alone."""
+        domain = self.domain
         told = replace(verdict, model=name)
         why = None if domain is None else domain.objection(name, statement, strangeness)
         if domain is None or why is None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from recap.audit import AuditCase, Auditor, Picture, Verdict
 from recap.errors import RecapError
 from recap.models.domain import Domain, PictureCheck
@@ -73,9 +75,15 @@ class BundledAuditor(Auditor):
         for name in self.names:
             mine = [i for i, case in enumerate(prepared) if chosen[case.name or ""][0] == name]
             if mine:
-                strange = [replace(prepared[i], strangeness=chosen[prepared[i].name or ""][1]) for i in mine]
-                said = self.auditor(name).using(self.store).audit_many(strange)
-                verdicts |= {i: self._told(verdict, case) for i, verdict, case in zip(mine, said, strange, strict=True)}
+                auditor = self.auditor(name)
+                speaker, strange = auditor.model.identity.name, [chosen[prepared[i].name or ""][1] for i in mine]
+                known = [
+                    replace(prepared[i], strangeness={speaker: value}) for i, value in zip(mine, strange, strict=True)
+                ]
+                said = auditor.using(self.store).audit_many(known)
+                verdicts |= {
+                    i: self._told(verdict, value) for i, verdict, value in zip(mine, said, strange, strict=True)
+                }
         return [verdicts[i] for i in range(len(prepared))]
 
     @property
@@ -94,9 +102,9 @@ class BundledAuditor(Auditor):
                 return auditor.judge_text(reading, verdicts)
         return super().judge_text(reading, verdicts)
 
-    def _told(self, verdict: Verdict, case: AuditCase) -> Verdict:
+    def _told(self, verdict: Verdict, strangeness: float) -> Verdict:
         """The verdict, with a word about who could have been asked where nobody was made for the picture."""
-        if verdict.no_verdict is None or (case.strangeness or 0.0) <= 1:
+        if verdict.no_verdict is None or strangeness <= 1:
             return verdict
         made = [f"{name} for {domain.pictures}" for name, (_, domain) in self._loaded.items() if domain is not None]
         return replace(
@@ -127,6 +135,18 @@ class BundledAuditor(Auditor):
         shown = {name: case.opened().image for name, case in opened.items()}
         return [replace(case, image=shown[case.name]) for case in named]
 
+    def strangeness_of(self, picture: Image.Image) -> dict[str, float]:
+        """How strange a picture is to each model up to the first that was made for such pictures."""
+        found: dict[str, float] = {}
+        for name in self.names:
+            auditor, domain = self._entry(name)
+            check = PictureCheck(domain, auditor.model)
+            check.finish([""], lambda _: picture)
+            found[name] = check.strangeness.get("", 0.0)
+            if found[name] <= 1:
+                break
+        return found
+
     def _choose(self, cases: dict[str, AuditCase]) -> dict[str, tuple[str, float]]:
         """Which model speaks about each picture, and how strange the picture is to it."""
         best: dict[str, tuple[str, float]] = {}
@@ -135,7 +155,9 @@ class BundledAuditor(Auditor):
             if not left:
                 break
             auditor, domain = self._entry(name)
-            check = PictureCheck(domain, auditor.model)
+            known = {picture: cases[picture].strangeness for picture in left}
+            told = {picture: each[name] for picture, each in known.items() if name in each}
+            check = PictureCheck(domain, auditor.model, told)
             check.finish(left, lambda picture: cases[picture].opened().image)  # pyright: ignore[reportArgumentType]
             for picture in left:
                 strangeness = check.strangeness.get(picture, 0.0)

@@ -4,39 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 'recap-vlm[server]'")
 
 
-from recap.server.intake.images import PictureOpener
-from recap.server.service import Limits
 from tests.server.callers import CALLER, Start, body, post
 from tests.server.upstream import Upstream
-
-
-def test_a_guard_holds_no_pixels_while_its_upstream_works(
-    guard: Start, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = list[int]()
-    made = list[PictureOpener]()
-    init = PictureOpener.__init__
-
-    def noting(self: PictureOpener, limits: Limits) -> None:
-        init(self, limits)
-        made.append(self)
-
-    monkeypatch.setattr(PictureOpener, "__init__", noting)
-
-    def says(_: dict[str, Any]) -> str:
-        seen.append(made[-1].held.used + made[-1].pool.memory.used)
-        return "Yes."
-
-    address, _ = guard(Upstream(says), limits=Limits())
-    assert post(address, body(url)).headers["x-recap"] == "accepted"
-    assert seen == [0]
 
 
 def test_what_an_upstream_compresses_is_bounded(guard: Start, url: str) -> None:

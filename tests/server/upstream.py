@@ -149,10 +149,14 @@ def _handler(upstream: Upstream) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # of a burst's connections, five would wait, and the others try again after seconds
+
+
 @contextmanager
 def listening(upstream: Upstream) -> Generator[Upstream]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(upstream))
-    server.daemon_threads = True
+    server = _Server(("127.0.0.1", 0), _handler(upstream))
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     upstream.port = server.server_address[1]

@@ -59,7 +59,7 @@ def create_app(service: Service) -> FastAPI:
         async with trimming():
             yield
         await batcher.close()
-        await asyncio.to_thread(pictures.pool.close)
+        await asyncio.to_thread(pictures.close)
         if guard is not None:
             await guard.upstream.client.aclose()
 

@@ -53,6 +53,11 @@ class Batcher:
         self._task = asyncio.create_task(self._run())
 
     @property
+    def idle(self) -> bool:
+        """Whether nothing is audited, and nothing waits for it."""
+        return self.turn_began is None and not self.waiting and not self.closing
+
+    @property
     def trouble(self) -> str | None:
         """What keeps audits from being made; None where nothing does."""
         if self._task is None or self._task.done():

@@ -17,8 +17,7 @@ from recap.policy.monitor import RiskState
 from recap.server.intake.bodies import read_document
 from recap.server.metrics import Metrics
 from recap.server.review import ReviewQueue
-from recap.server.routes import body_schema
-from recap.server.schema import ErrorResponse
+from recap.server.routes import body_schema, refusals
 from recap.server.service import Service, public_name
 from recap.table import MarginTable, Row, row_from_fields
 
@@ -26,14 +25,13 @@ MOST = 256
 """labels in one request"""
 LONGEST_ROW = 64 << 10
 """bytes; verdicts' rows have two thousand. A table with a line beyond all bounds could not be read again."""
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorResponse, "description": about}
-    for status, about in {
+REFUSALS = refusals(
+    {
         404: "Nothing is calibrated.",
         409: "The table of labels has another label for this answer.",
         507: "The table of labels is full, or cannot be written.",
-    }.items()
-}
+    }
+)
 
 
 class Label(BaseModel):

@@ -115,6 +115,7 @@ class Metrics:
         for name, about, value in (
             ("recap_held_pixels", "Pixels of pictures that are being audited.", lambda: pictures.held.used),
             ("recap_decoding_pixels", "Pixels of pictures that are being decoded.", lambda: pictures.pool.memory.used),
+            ("recap_ahead_pictures", "Pictures opened before their answers have come.", lambda: len(pictures.ahead)),
             ("recap_decoders_lost", "Decoding processes that were ended at a limit.", lambda: pictures.pool.lost),
             ("recap_body_bytes", "Bytes of requests that are not answered yet.", lambda: bodies.size),
         ):

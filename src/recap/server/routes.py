@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar, cast
 
 from fastapi import FastAPI, Request
@@ -18,7 +18,8 @@ from recap.policy import Policy
 from recap.probes import plan_probes
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
-from recap.server.intake.images import InputImage, PictureOpener
+from recap.server.intake.encoded import InputImage
+from recap.server.intake.images import PictureOpener
 from recap.server.logs import note_audits
 from recap.server.metrics import Metrics
 from recap.server.readiness import Readiness
@@ -35,9 +36,15 @@ from recap.server.service import Service, public_name
 
 P = ParamSpec("P")
 T = TypeVar("T")
-ERRORS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorResponse, "description": about}
-    for status, about in {
+
+
+def refusals(reasons: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    """What the API's document says of refusals, by status."""
+    return {status: {"model": ErrorResponse, "description": about} for status, about in reasons.items()}
+
+
+ERRORS = refusals(
+    {
         400: "Something in the request cannot be used.",
         401: "A token is required.",
         408: "The body did not arrive in time.",
@@ -47,11 +54,9 @@ ERRORS: dict[int | str, dict[str, Any]] = {
         422: "A field is missing, wrong, or holds no spatial question.",
         429: "Too many requests of one token; Retry-After says when to come back.",
         503: "Too much is waiting; Retry-After says when to come back.",
-    }.items()
-}
-NO_POLICY: dict[int | str, dict[str, Any]] = {
-    404: {"model": ErrorResponse, "description": "Nothing is calibrated, or no such model answers here."}
-}
+    }
+)
+NO_POLICY = refusals({404: "Nothing is calibrated, or no such model answers here."})
 
 
 def body_schema(kind: type[BaseModel]) -> dict[str, Any]:

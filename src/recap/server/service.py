@@ -73,16 +73,23 @@ class Limits:
     """of all pictures that are being decoded"""
     held_pixels: int = 48_000_000
     """of all pictures that wait for their audit"""
+    ahead: int = 16
+    """pictures that the guard may have open before it knows whether there is something to audit"""
+    ahead_pixels: int = 16_000_000
+    """of all these together; they count among those that are held, and give way to whoever needs the room"""
+    ahead_seconds: float = 30.0
+    """how long such a picture is kept for an answer that does not end"""
     patience_seconds: float = 10.0
     """how long a request waits for room, before it is answered 503"""
 
     def within(self, size: int) -> Limits:
         """The same limits, with what is held of pictures and bodies fitted to so many bytes."""
         share = max(0.25, size / PICTURE_BYTES)
-        scaled = {name: int(getattr(self, name) * share) for name in ("decoding_pixels", "held_pixels", "bodies_bytes")}
+        names = ("decoding_pixels", "held_pixels", "ahead_pixels", "bodies_bytes")
+        scaled = {name: int(getattr(self, name) * share) for name in names}
         # What the largest single request needs stays, or it could never be answered.
         least = {"decoding_pixels": self.pixels, "held_pixels": self.request_pixels, "bodies_bytes": self.body_bytes}
-        return replace(self, **{name: max(value, least[name] * 4 // 3) for name, value in scaled.items()})
+        return replace(self, **{name: max(value, least.get(name, 0) * 4 // 3) for name, value in scaled.items()})
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from recap.audit import AuditCase
 from recap.integrations.telemetry import emit_verdict
 from recap.server.batching import Batcher
 from recap.server.intake.bodies import read_document
-from recap.server.intake.images import InputImage, PictureOpener
+from recap.server.intake.encoded import InputImage
+from recap.server.intake.images import PictureOpener
 from recap.server.logs import note_audits
 from recap.server.metrics import Metrics
 from recap.server.routes import ERRORS, body_schema, or_raise

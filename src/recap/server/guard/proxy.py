@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import AsyncExitStack, aclosing
+from functools import partial
 from typing import Any
 
 import httpx
@@ -39,6 +40,8 @@ from recap.server.guard.upstream import (
     returned_headers,
     split_events,
 )
+from recap.server.intake.ahead import PictureAhead
+from recap.server.intake.bodies import LARGE
 from recap.server.metrics import Metrics
 from recap.server.schema import EXAMPLES
 from recap.server.service import Service
@@ -108,24 +111,31 @@ class Guard:
             return Response(await self.upstream.whole(answer), answer.status_code, returned_headers(answer))
 
     async def _chat(self, request: Request, body: bytes) -> Response:
-        # Its picture is decoded when there is an answer to audit: until then only the request's bytes are held.
-        reading = asyncio.create_task(asyncio.to_thread(self._read, body))
-        try:
-            answer = await self.upstream.send(request.scope, CHAT, body)
-        finally:
-            question = await reading
+        # Read while the upstream works; and its picture opened, where that takes nothing from anybody.
+        reading = asyncio.create_task(self._asked(body))
         async with AsyncExitStack() as stack:
+            try:
+                answer = await self.upstream.send(request.scope, CHAT, body)
+            finally:
+                question, ahead = await reading
+                if ahead is not None:
+                    stack.callback(ahead.close)
             stack.push_async_callback(answer.aclose)
             if answer.status_code != 200 and isinstance(question, ChatQuestion):
                 question = NotAuditableError(f"the upstream answered with status {answer.status_code}")
             if not answer.headers.get("content-type", "").lower().startswith(STREAM):
-                return await self._whole(answer, question)
+                return await self._whole(answer, question, ahead)
             if isinstance(question, ChatQuestion) and self.service.on_reject == "replace":
-                return await self._held(answer, question)
-            stack.pop_all()  # a stream closes it at its end
-        if isinstance(question, ChatQuestion):
-            return GuardedStream(answer, self._annotated(answer, question), PENDING)
-        return GuardedStream(answer, self.upstream.chunks(answer), await self._annotation(question, ChatAnswer()))
+                return await self._held(answer, question, ahead)
+            if not isinstance(question, ChatQuestion):
+                skipped = await self._annotation(question, ChatAnswer())
+                return GuardedStream(stack.pop_all(), answer, self.upstream.chunks(answer), skipped)
+            # A stream closes at its end what has been opened for it.
+            return GuardedStream(stack.pop_all(), answer, self._annotated(answer, question, ahead), PENDING)
+
+    async def _asked(self, body: bytes) -> tuple[ChatQuestion | NotAuditableError, PictureAhead | None]:
+        question = await asyncio.to_thread(self._read, body)
+        return question, self.answers.open_ahead(question) if isinstance(question, ChatQuestion) else None
 
     def _read(self, body: bytes) -> ChatQuestion | NotAuditableError:
         try:
@@ -135,37 +145,42 @@ class Guard:
         except Exception:  # whatever it is that cannot be read here, the upstream may read it
             return NotAuditableError("the request could not be read")
 
-    async def _whole(self, answer: httpx.Response, question: ChatQuestion | NotAuditableError) -> Response:
+    async def _whole(
+        self, answer: httpx.Response, question: ChatQuestion | NotAuditableError, ahead: PictureAhead | None
+    ) -> Response:
         """An answer in one piece."""
         body = await self.upstream.whole(answer)
         said = ChatAnswer()
-        if isinstance(question, ChatQuestion):  # in a thread, since it may be long
-            said = await asyncio.to_thread(read_answer, body, self.service.limits)
-        annotation = await self._annotation(question, said)
+        if isinstance(question, ChatQuestion):
+            read = partial(read_answer, body, self.service.limits)
+            said = read() if len(body) <= LARGE else await asyncio.to_thread(read)
+        annotation = await self._annotation(question, said, ahead)
         if annotation.accepted is False and self.service.on_reject == "replace":
             body = with_text(body, self.service.reject_text)
         if annotation.verdict != "skipped":
             body = with_annotation(body, annotation)
         return Response(body, answer.status_code, returned_headers(answer) | annotation.headers)
 
-    async def _annotated(self, answer: httpx.Response, question: ChatQuestion) -> AsyncGenerator[bytes]:
+    async def _annotated(
+        self, answer: httpx.Response, question: ChatQuestion, ahead: PictureAhead | None
+    ) -> AsyncGenerator[bytes]:
         """The stream as it comes, and one event more."""
         chat_answer, event = ChatAnswer(), b"\n\n"
         async with aclosing(self.upstream.chunks(answer)) as chunks, aclosing(events(chunks)) as whole:
             async for event in whole:
                 if data_of(event) == DONE and not chat_answer.finished:
-                    yield audit_event(await self._annotation(question, chat_answer), chat_answer.stamp)
+                    yield audit_event(await self._annotation(question, chat_answer, ahead), chat_answer.stamp)
                 chat_answer.read_event(event)
                 yield event
         if not chat_answer.finished:
             gap = b"" if END.search(event[-4:]) else b"\n\n"
-            yield gap + audit_event(await self._annotation(question, chat_answer), chat_answer.stamp)
+            yield gap + audit_event(await self._annotation(question, chat_answer, ahead), chat_answer.stamp)
 
-    async def _held(self, answer: httpx.Response, question: ChatQuestion) -> Response:
+    async def _held(self, answer: httpx.Response, question: ChatQuestion, ahead: PictureAhead | None) -> Response:
         """A stream of which nothing may be seen before the verdict: read to its end, then sent."""
         chat_answer = ChatAnswer()
         held = await asyncio.to_thread(_read_events, await self.upstream.whole(answer), chat_answer)
-        annotation = await self._annotation(question, chat_answer)
+        annotation = await self._annotation(question, chat_answer, ahead)
         if annotation.accepted is False and self.service.on_reject == "replace":
             held = rewritten(held, chat_answer.stamp, self.service.reject_text)
         if annotation.verdict != "skipped":
@@ -173,9 +188,11 @@ class Guard:
             held.insert(end, audit_event(annotation, chat_answer.stamp))
         return Response(b"".join(held), answer.status_code, returned_headers(answer) | annotation.headers)
 
-    async def _annotation(self, question: ChatQuestion | NotAuditableError, answer: ChatAnswer) -> Annotation:
+    async def _annotation(
+        self, question: ChatQuestion | NotAuditableError, answer: ChatAnswer, ahead: PictureAhead | None = None
+    ) -> Annotation:
         """The verdict on what the upstream said, or why there is none."""
-        return await self.answers.told(question, lambda: answer.text, answer.id)
+        return await self.answers.told(question, lambda: answer.text, answer.id, ahead=ahead)
 
 
 def _read_events(body: bytes, answer: ChatAnswer) -> list[bytes]:
@@ -189,8 +206,11 @@ def _read_events(body: bytes, answer: ChatAnswer) -> list[bytes]:
 class GuardedStream(StreamingResponse):
     """A stream that ends with its reader: who hangs up here hangs up on the upstream too."""
 
-    def __init__(self, answer: httpx.Response, content: AsyncGenerator[bytes], annotation: Annotation) -> None:
-        self.answer, self.content = answer, self._or_error(content)
+    def __init__(
+        self, stack: AsyncExitStack, answer: httpx.Response, content: AsyncGenerator[bytes], annotation: Annotation
+    ) -> None:
+        """`stack` holds what is to be closed after the last byte."""
+        self.stack, self.content = stack, self._or_error(content)
         super().__init__(self.content, answer.status_code, returned_headers(answer) | annotation.headers)
 
     @staticmethod
@@ -208,4 +228,4 @@ class GuardedStream(StreamingResponse):
         finally:
             with CancelScope(shield=True):
                 await self.content.aclose()
-                await self.answer.aclose()
+                await self.stack.aclose()

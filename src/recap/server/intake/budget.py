@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from recap.errors import RecapError
 
@@ -25,6 +25,8 @@ class Budget:
     def __init__(self, total: int, seconds: float, what: str) -> None:
         """`seconds` is how long a request may wait; `what` says in an error of what there is too much."""
         self.total, self.free, self.seconds, self.what = total, total, seconds, what
+        self.reclaim: Callable[[], None] = lambda: None
+        """gives back what was taken on the chance that nobody else needs it; called when somebody does"""
         self._small: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._large: deque[tuple[int, asyncio.Future[None]]] = deque()
 
@@ -32,14 +34,21 @@ class Budget:
     def used(self) -> int:
         return self.total - self.free
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits for room."""
+        return bool(self._small or self._large)
+
     async def take(self, amount: int) -> None:
         """Take so many units, after a while if need be. What can never be had is refused at once."""
         if amount > self._most(amount):
             raise BusyError(f"{self.what}: more than fits at all")
-        lane = self._small if self._is_small(amount) else self._large
-        if not lane and self._fits(amount):
-            self.free -= amount
+        if self.take_now(amount):
             return
+        self.reclaim()
+        if self.take_now(amount):
+            return
+        lane = self._lane(amount)
         entry = (amount, asyncio.get_running_loop().create_future())
         lane.append(entry)
         try:
@@ -56,6 +65,13 @@ class Budget:
                 raise BusyError(self.what) from None
             raise
 
+    def take_now(self, amount: int) -> bool:
+        """Take so many units if they are there and nobody waits for them; whether they were."""
+        if self._lane(amount) or not self._fits(amount):
+            return False
+        self.free -= amount
+        return True
+
     def give(self, amount: int) -> None:
         """Give so many units back."""
         self.free += amount
@@ -69,6 +85,9 @@ class Budget:
             yield
         finally:
             self.give(amount)
+
+    def _lane(self, amount: int) -> deque[tuple[int, asyncio.Future[None]]]:
+        return self._small if self._is_small(amount) else self._large
 
     def _is_small(self, amount: int) -> bool:
         return amount <= self.total * SMALL

@@ -30,6 +30,7 @@ HALF_LIFE = 5.0
 """seconds after which half of what a client has cost is forgotten"""
 HEAVY = 0.5
 """seconds of decoding: a client that has cost more lately never takes the last free worker"""
+TOO_MUCH = "image: decoding it takes too much time or memory"
 PICTURES = 1000
 """after which a worker is replaced, whatever it may have piled up"""
 
@@ -147,6 +148,11 @@ class DecodePool:
         self._changing = threading.Lock()
         self.closed = False
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being decoded, and nothing waits for it."""
+        return self._free == self.limits.workers and not self._waiting and not self.memory.used
+
     def revive(self) -> bool:
         """Replace idle workers that have died, and start one where none is. Whether that worked."""
         with self._changing:
@@ -184,7 +190,7 @@ class DecodePool:
             if not error.limit:
                 with contextlib.suppress(LostError):
                     return self._attempt(data, is_base64, allow)
-        raise RecapError("image: decoding it takes too much time or memory")
+        raise RecapError(TOO_MUCH)
 
     def _attempt(self, data: bytes, is_base64: bool, allow: int) -> Image.Image | Size:
         """With an idle worker, or a new one."""

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import re
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from PIL import Image
 
-from recap.chats import DATA_URL
 from recap.errors import RecapError
 from recap.images import open_image
 from recap.schemes import scheme_of
+from recap.server.intake.ahead import PictureAhead, PicturesAhead
 from recap.server.intake.budget import Budget, BusyError
 from recap.server.intake.decoding import DecodePool, Size
+from recap.server.intake.encoded import EncodedImage, InputImage
 from recap.server.service import Limits
-
-
-@dataclass(frozen=True)
-class InputImage:
-    """A picture, and a name that it shares with pictures of the same bytes alone: such pictures share their forward."""
-
-    image: Image.Image
-    name: str
-
-
-@dataclass
-class _Encoded:
-    """A picture's base64, its name, and its pixels once they are known."""
-
-    data: bytes
-    name: str
 
 
 class PictureOpener:
@@ -42,6 +24,27 @@ class PictureOpener:
     def __init__(self, limits: Limits) -> None:
         self.limits, self.pool = limits, DecodePool(limits)
         self.held = Budget(limits.held_pixels, limits.patience_seconds, "too many pictures are being audited")
+        self.ahead = PicturesAhead(limits, self.pool, self.held)
+
+    def close(self) -> None:
+        """End every process. It blocks."""
+        self.pool.close()
+        self.ahead.close()
+
+    @asynccontextmanager
+    async def opened_one(
+        self, text: str, client: str, ahead: PictureAhead | None = None
+    ) -> AsyncGenerator[InputImage | RecapError]:
+        """One picture, which may have been opened ahead."""
+        found = None if ahead is None else await ahead.take()
+        if found is None:
+            async with self.opened([text], client) as opened:
+                yield opened[text]
+            return
+        try:
+            yield found[0]
+        finally:
+            self.held.give(found[1])
 
     @asynccontextmanager
     async def opened(self, texts: Iterable[str], client: str) -> AsyncGenerator[dict[str, InputImage | RecapError]]:
@@ -57,7 +60,7 @@ class PictureOpener:
 
     async def _open(self, texts: list[str], client: str, taken: list[int]) -> dict[str, InputImage | RecapError]:
         found: dict[str, InputImage | RecapError] = {}
-        large: dict[str, tuple[_Encoded, Size]] = {}
+        large: dict[str, tuple[EncodedImage, Size]] = {}
 
         async def take(pixels: int) -> None:
             await self.held.take(pixels)
@@ -71,7 +74,7 @@ class PictureOpener:
                     found[text] = InputImage(await asyncio.to_thread(open_image, text), text)
                     continue
                 # Of most pictures this is all: one order, which decodes small ones and tells how large others are.
-                encoded = await asyncio.to_thread(self._encoded, text)
+                encoded = await asyncio.to_thread(EncodedImage.of, text, self.limits)
                 opened = await self._decode(encoded, client, self.limits.small_pixels)
                 if isinstance(opened, Size):
                     large[text] = encoded, opened
@@ -81,7 +84,7 @@ class PictureOpener:
                 raise
             except RecapError as error:
                 found[text] = error
-        exact = sum(each.image.width * each.image.height for each in found.values() if isinstance(each, InputImage))
+        exact = sum(each.pixels for each in found.values() if isinstance(each, InputImage))
         self.held.give(taken.pop() - exact)
         taken.append(exact)
         pixels = {text: size.width * size.height for text, (_, size) in large.items()}
@@ -102,23 +105,5 @@ class PictureOpener:
                 found[text] = error
         return found
 
-    async def _decode(self, encoded: _Encoded, client: str, allow: int) -> Image.Image | Size:
+    async def _decode(self, encoded: EncodedImage, client: str, allow: int) -> Image.Image | Size:
         return await self.pool.decode(encoded.data, client, is_base64=True, allow=allow)
-
-    def _encoded(self, text: str) -> _Encoded:
-        body = base64_of(text, self.limits)
-        return _Encoded(body, hashlib.blake2b(body, digest_size=32).hexdigest())
-
-
-def base64_of(text: str, limits: Limits) -> bytes:
-    """The base64 of a picture, however it was wrapped. An address is refused: nothing is fetched."""
-    head = DATA_URL.match(text[:200])
-    if head is None and re.match(r"\s*[a-zA-Z][a-zA-Z0-9+.-]*:", text[:200]):
-        raise RecapError("image: addresses are not fetched; send the picture itself, as base64 or as a data: URL")
-    body = text[head.end() :] if head else text
-    if len(body) > limits.image_bytes * 4 // 3 + 8:
-        raise RecapError(f"image: more than {limits.image_bytes >> 20} MiB")
-    try:
-        return body.encode("ascii")
-    except UnicodeEncodeError:
-        raise RecapError("image: this is neither base64 nor a data: URL") from None
