@@ -92,7 +92,8 @@ def test_a_thing_in_other_words_is_pointed_to(domain: Domain) -> None:
     assert {name: small.simpler(name) for name in asked} == asked
     known = "photo:coco knows book, bus, cat, dog, hot dog"
     said = small.notes("photo:coco", read("Are the books to the left of the black cat?"), 0.5)
-    assert said == (known, 'photo:coco has a word for "book" and "cat": ask about that instead')
+    hint = 'photo:coco can be asked about "book" instead of "books" and about "cat" instead of "black cat"'
+    assert said == (known, hint)
     assert small.notes("photo:coco", read("Is the lamp to the left of the cat?"), 0.5) == (known,)
     assert small.notes("photo:coco", read("Is the lamp to the left of the cat?"), 1.5) == ()
 

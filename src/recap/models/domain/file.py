@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from recap.arrays import Floats
 from recap.claims import Statement
 from recap.errors import RecapError, quoted
 from recap.files import atomic_write, reading, write_text
+from recap.models.domain.near import nearest_known
 from recap.validation import explain
 
 KIND, VERSION = "recap-domain", 1
@@ -77,17 +79,25 @@ class Domain:
     def notes(self, model: str, statement: Statement, strangeness: float) -> tuple[str, ...]:
         """What it knows instead, for somebody who asked about something else in a picture of its own."""
         unknown = self.unknown(statement) if strangeness <= 1 else []
-        simpler = [known for name in unknown if (known := self.simpler(name)) is not None]
-        hint = (f"{model} has a word for {' and '.join(map(quoted, dict.fromkeys(simpler)))}: ask about that instead",)
-        told = (f"{model} knows {', '.join(sorted(self.things))}",)
-        return (told if unknown else ()) + (hint if simpler else ())
+        if not unknown:
+            return ()
+        told = f"{model} knows {', '.join(sorted(self.things))}"
+        simpler = {name: known for name in unknown if (known := self.simpler(name)) is not None}
+        return (told, *self._hints(model, statement, simpler))
+
+    def _hints(self, model: str, statement: Statement, simpler: Mapping[str, str]) -> Iterator[str]:
+        """How to ask with known words; of two things under one word, that they cannot be told apart."""
+        both = [name for name in dict.fromkeys((statement.subject, statement.object)) if name]
+        words = {simpler.get(name, " ".join(name.lower().split())) for name in both}
+        if simpler and len(words) < len(both):
+            yield f"{model} has only the word {quoted(words.pop())} for {' and '.join(map(quoted, both))}"
+        elif simpler:
+            instead = (f"about {quoted(known)} instead of {quoted(name)}" for name, known in simpler.items())
+            yield f"{model} can be asked {' and '.join(instead)}"
 
     def simpler(self, name: str) -> str | None:
-        """The known thing that a name says more about: book for "two books", cat for "black cat"; None without one."""
-        words = name.lower().split()
-        heads = [" ".join(words[start:]) for start in range(len(words))]
-        forms = (head.removesuffix(ending) for head in heads for ending in ("", "s", "es"))
-        return next((form for form in forms if form in self.things), None)
+        """The known thing that a name says more about or is a kind of: cat for "black cat", person for "man"."""
+        return nearest_known(name, self.things)
 
 
 class _Measure(BaseModel):
