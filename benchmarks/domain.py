@@ -81,7 +81,9 @@ def foreign(models: dict[str, Own], pictures: Pictures) -> dict[str, list[bool]]
     several = pictures()
     while some := list(islice(several, 64)):
         for name, (model, domain) in models.items():
-            found[name] += (domain.strangeness(picture_features(model, some, domain.layers)) > 1).tolist()
+            found[name] += (
+                domain.strangeness(picture_features(model, some, domain.layers, domain.statistics)) > 1
+            ).tolist()
     return found
 
 
@@ -103,7 +105,7 @@ def cost(model: LocalModel, domain: Domain) -> float:
     times: list[float] = []
     for _ in range(30):
         start = time.process_time()
-        domain.strangeness(picture_features(model, [picture], domain.layers))
+        domain.strangeness(picture_features(model, [picture], domain.layers, domain.statistics))
         times.append(time.process_time() - start)
     return 1000 * sorted(times)[len(times) // 2]
 

@@ -38,7 +38,7 @@ def own(request: pytest.FixtureRequest) -> Own:
 
 def refused(own: Own, pictures: list[Image.Image]) -> float:
     model, domain = own
-    return float((domain.strangeness(picture_features(model, pictures, domain.layers)) > 1).mean())
+    return float((domain.strangeness(picture_features(model, pictures, domain.layers, domain.statistics)) > 1).mean())
 
 
 @pytest.fixture(scope="module")

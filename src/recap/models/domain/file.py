@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -22,6 +22,10 @@ from recap.validation import explain
 KIND, VERSION = "recap-domain", 1
 TEXT, ARRAYS = "domain.json", "domain.npz"
 NAMES = ("mean", "scale", "axes", "variances")
+Statistic = Literal["mean", "std", "log-std", "log-change"]
+"""of a layer, over the places of a picture"""
+MOMENTS: tuple[Statistic, ...] = ("mean", "std")
+"""those that a domain reads if it names no others"""
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Domain:
     things: tuple[str, ...]
     """every noun that it knows, in lower case"""
     layers: tuple[int, ...]
-    """hidden states of the vision tower that the measure reads; −1 is the last"""
+    """of the vision tower, that the measure reads: its maps, finest first, or hidden states; −1 is the last of these"""
     threshold: float
     """pictures at a greater distance are foreign"""
     mean: Floats = field(repr=False)
@@ -46,6 +50,8 @@ class Domain:
     """(k,) along these axes"""
     rest: float = 1.0
     """mean variance along all further axes"""
+    statistics: tuple[str, ...] = MOMENTS
+    """of each channel of these layers, over the places of the picture"""
     record: dict[str, Any] = field(default_factory=dict[str, Any])
     """how it was fitted, for people"""
 
@@ -103,6 +109,7 @@ class Domain:
 class _Measure(BaseModel):
     model_config = ConfigDict(extra="forbid")
     layers: list[int] = Field(min_length=1)
+    statistics: list[Statistic] = Field(list[Statistic](MOMENTS), min_length=1)
     threshold: float = Field(gt=0, allow_inf_nan=False)
     rest: float = Field(gt=0, allow_inf_nan=False)
 
@@ -129,7 +136,12 @@ def save_domain(domain: Domain, folder: str | Path) -> None:
         "version": VERSION,
         "pictures": domain.pictures,
         "things": list(domain.things),
-        "measure": {"layers": list(domain.layers), "threshold": domain.threshold, "rest": domain.rest},
+        "measure": {
+            "layers": list(domain.layers),
+            "statistics": list(domain.statistics),
+            "threshold": domain.threshold,
+            "rest": domain.rest,
+        },
         "record": domain.record,
     }
     write_text(place / TEXT, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
@@ -163,6 +175,7 @@ def load_domain(folder: str | Path) -> Domain | None:
         tuple(measure.layers),
         measure.threshold,
         rest=measure.rest,
+        statistics=tuple(measure.statistics),
         record=told.record,
         **found,
     )
