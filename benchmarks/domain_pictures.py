@@ -16,16 +16,18 @@ from recap.photo.training.annotations import is_held_out, left_out, read_stateme
 from recap.photo.training.photographs import find_photographs
 from recap.world.benchmarks import BENCHMARKS, benchmark
 from recap.world.draw import PEOPLE_SIZE, draw
-from recap.world.training.domain import varied
+from recap.world.training.domain import scene_pictures, varied
 
 Pictures = Callable[[], Iterator[Image.Image]]
 ENDINGS = (".jpg", ".jpeg", ".png")
+UNSEEN = 777, (50_000, 2048)
+"""seed and backgrounds of scenes that no domain was fitted on"""
 VARIED = 300
 """photographs of a set that are also shown in another shape, light or compression"""
 
 
 def scenes(count: int) -> dict[str, Pictures]:
-    """About so many of every benchmark."""
+    """About so many of every benchmark, and in the styles of the training, which are smaller and noisier."""
     found: dict[str, Pictures] = {}
     for name in BENCHMARKS:
 
@@ -46,7 +48,7 @@ def scenes(count: int) -> dict[str, Pictures]:
             return (varied(benchmark(name).scenes, row, rng) for row in rows(count // 2))
 
         found |= {f"{name}, as models see it": seen, f"{name}, 640 px": shown, f"{name}, scaled or JPEG": altered}
-    return found
+    return found | {"styles of the training, scaled or JPEG": lambda: scene_pictures(3 * count, *UNSEEN)}
 
 
 def photographs(folders: Sequence[Path], coco: Path | None, statements: Path | None, most: int) -> dict[str, Pictures]:

@@ -52,7 +52,15 @@ def test_what_a_model_for_photographs_does_not_know_it_says(recap: Recap, photog
     assert on["no_verdict"] == 'photo:coco does not know "lamp" and "books"'
     lamp = next(each for each in found["claims"] if each["subject"] == "lamp")
     assert re.search(r'; the evidence: "lamp exists" [+-]\d\.\d\d$', lamp["reason"])
-    assert 'photo:coco has a word for "book": ask about that instead' in found["notes"]
+    assert 'photo:coco can be asked about "book" instead of "books"' in found["notes"]
+
+
+def test_a_near_word_is_hinted_at_and_still_has_no_verdict(recap: Recap, photograph: str) -> None:
+    ran = recap("audit", photograph, "Is the man to the left of the cat?")
+    assert ran.code == 0, ran.err
+    assert ran.out.splitlines()[0].endswith("no verdict")
+    assert 'no verdict: photo:coco does not know "man"' in " ".join(ran.out.split())
+    assert 'photo:coco can be asked about "person" instead of "man"' in " ".join(ran.err.split())
 
 
 def test_without_a_model_the_one_that_was_asked_is_named(recap: Recap) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
+import torch
 
 from recap.arrays import Floats
 from recap.claims import Statement, default_graph
 from recap.errors import RecapError
 from recap.models.domain import Domain, PictureCheck, load_domain, save_domain
+from recap.models.domain.features import FLOOR, STATISTICS
+from recap.models.domain.file import Statistic
 from recap.models.domain.fit import domain_of
 
 RNG = np.random.default_rng(0)
@@ -66,6 +70,33 @@ def test_what_is_read_again_measures_alike(domain: Domain, tmp_path: Path) -> No
     assert load_domain(tmp_path / "elsewhere") is None
 
 
+def test_the_statistics_are_kept_and_older_files_mean_the_first_two(domain: Domain, tmp_path: Path) -> None:
+    save_domain(replace(domain, statistics=("mean", "log-std", "log-change")), tmp_path)
+    again = load_domain(tmp_path)
+    assert again is not None
+    assert again.statistics == ("mean", "log-std", "log-change")
+    text = json.loads((tmp_path / "domain.json").read_text())
+    del text["measure"]["statistics"]
+    (tmp_path / "domain.json").write_text(json.dumps(text))
+    older = load_domain(tmp_path)
+    assert older is not None
+    assert older.statistics == ("mean", "std")
+    assert set(get_args(Statistic)) == set(STATISTICS)
+
+
+def test_change_tells_a_fine_pattern_from_a_coarse_one_of_the_same_spread() -> None:
+    rows, columns = torch.meshgrid(torch.arange(8), torch.arange(8), indexing="ij")
+    fine, coarse = ((rows + columns) % 2).float(), (columns >= 4).float()
+    both = torch.stack([fine, coarse]).reshape(2, 64, 1)
+    spread, change = STATISTICS["log-std"](both), STATISTICS["log-change"](both)
+    assert spread[0] == spread[1]
+    assert change.exp().flatten().tolist() == pytest.approx([1 + FLOOR, 0.5 / 7 + FLOOR])
+    plain = torch.full((1, 64, 3), 5.0)
+    assert STATISTICS["log-change"](plain).exp().flatten().tolist() == pytest.approx([FLOOR] * 3)
+    with pytest.raises(RecapError, match="60 places are no square grid"):
+        STATISTICS["log-change"](both[:, :60])
+
+
 def test_things_are_known_by_their_names(domain: Domain) -> None:
     asked = default_graph().parse("Is the Red tile to the left of the giraffe?").statement
     assert domain.unknown(asked) == ["giraffe"]
@@ -92,7 +123,8 @@ def test_a_thing_in_other_words_is_pointed_to(domain: Domain) -> None:
     assert {name: small.simpler(name) for name in asked} == asked
     known = "photo:coco knows book, bus, cat, dog, hot dog"
     said = small.notes("photo:coco", read("Are the books to the left of the black cat?"), 0.5)
-    assert said == (known, 'photo:coco has a word for "book" and "cat": ask about that instead')
+    hint = 'photo:coco can be asked about "book" instead of "books" and about "cat" instead of "black cat"'
+    assert said == (known, hint)
     assert small.notes("photo:coco", read("Is the lamp to the left of the cat?"), 0.5) == (known,)
     assert small.notes("photo:coco", read("Is the lamp to the left of the cat?"), 1.5) == ()
 
@@ -109,6 +141,10 @@ def test_without_a_domain_nothing_is_measured() -> None:
         ({"version": 2}, "this is not a domain file of version 1"),
         ({"things": []}, "things: list should have at least 1 item"),
         ({"measure": {"layers": [-1], "threshold": 0, "rest": 1}}, "measure.threshold: input should be greater than 0"),
+        (
+            {"measure": {"layers": [-1], "statistics": ["median"], "threshold": 1, "rest": 1}},
+            "measure.statistics.0 is \"median\", but must be 'mean', 'std', 'log-std' or 'log-change'",
+        ),
         ({"colour": "red"}, "colour"),
     ],
 )

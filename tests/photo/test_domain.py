@@ -10,18 +10,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+import torch
+from PIL import Image, ImageEnhance, ImageOps
 
 from recap.errors import RecapError
 from recap.models.domain import Domain, load_domain
 from recap.models.domain.features import picture_features
+from recap.models.domain.pictures import compressed
 from recap.models.local import LocalModel
 from recap.photo.bundled import MODELS, checkpoint_folder
 from recap.photo.things import number_of
+from recap.photo.tower import BACKBONES, PhotoTower, PhotoTowerConfig
 from recap.photo.training.annotations import is_held_out
 from recap.photo.training.domain import chosen, fixes_threshold, photographs, varied
 from recap.world.benchmarks import BENCHMARKS, benchmark
 from recap.world.draw import MODEL_SIZE, PEOPLE_SIZE, draw
+from recap.world.training import domain as of_scenes
 from tests.conftest import DATA
 
 Own = tuple[LocalModel, Domain]
@@ -43,7 +47,7 @@ def of_the_page() -> list[Image.Image]:
 
 def refused(own: Own, pictures: list[Image.Image]) -> float:
     model, domain = own
-    return float((domain.strangeness(picture_features(model, pictures, domain.layers)) > 1).mean())
+    return float((domain.strangeness(picture_features(model, pictures, domain.layers, domain.statistics)) > 1).mean())
 
 
 def test_photographs_of_the_page_are_its_own(own: Own, of_the_page: list[Image.Image]) -> None:
@@ -56,17 +60,60 @@ def test_in_another_shape_light_or_compression_they_stay_its_own(own: Own, of_th
     assert refused(own, [varied(picture, rng) for picture in of_the_page for _ in range(10)]) <= 0.05
 
 
-def test_photographs_of_the_benchmarks_are_its_own(own: Own) -> None:
-    files = sorted((DATA / "photos").glob("*.jpg")) + sorted((DATA / "whatsup" / "images").rglob("*.jp*g"))
+@pytest.mark.parametrize("folder", ["photos", "whatsup/images"])
+def test_photographs_of_the_benchmarks_are_its_own(own: Own, folder: str) -> None:
+    """What'sUp's, of a mug on an empty table, are composed as drawn scenes are."""
+    files = [path for path in sorted((DATA / folder).rglob("*.jp*g")) if path.is_file()]
     if not files:
         pytest.skip("no photographs: $RECAP_TEST_DATA names a folder that has some")
     assert refused(own, [Image.open(path).convert("RGB") for path in files]) <= 0.05
+
+
+def test_photographs_that_fared_badly_stay_its_own(own: Own, of_the_page: list[Image.Image]) -> None:
+    """In ways that nothing was fitted on: darker, brighter, of one colour, far more compressed, smaller, a part only."""
+    several: list[Image.Image] = []
+    for picture in of_the_page:
+        width, height = picture.size
+        several += [
+            compressed(picture, 30),
+            compressed(picture.convert("L").convert("RGB"), 80),
+            ImageEnhance.Brightness(picture).enhance(0.5),
+            ImageEnhance.Brightness(picture).enhance(1.5),
+            picture.resize((120, 90)),
+            picture.crop((width // 4, height // 4, width * 3 // 4, height * 3 // 4)),
+            ImageOps.mirror(picture).resize((1600, 1200)),
+        ]
+    assert refused(own, several) <= 1 / len(several)
 
 
 def test_drawn_scenes_are_refused(own: Own) -> None:
     shown = ((3, MODEL_SIZE), (40, PEOPLE_SIZE), (77, 320))
     drawn = [draw(benchmark(name).scenes, row, size) for name in BENCHMARKS for row, size in shown]
     assert refused(own, drawn) >= 0.95
+
+
+def test_drawn_scenes_are_refused_though_scaled_relit_and_compressed(own: Own) -> None:
+    rng = np.random.default_rng(41)
+    drawn = [of_scenes.varied(benchmark(name).scenes, row, rng) for name in BENCHMARKS for row in range(5, 60, 5)]
+    assert refused(own, drawn) >= 0.85
+
+
+@pytest.mark.parametrize("backbone", BACKBONES)
+def test_maps_are_made_as_they_are_asked_for_and_are_those_of_a_forward(backbone: str) -> None:
+    torch.manual_seed(0)
+    tower = PhotoTower(PhotoTowerConfig(backbone=backbone)).eval()
+    with torch.inference_mode():
+        pixels = torch.rand(1, 3, 256, 256) * 2 - 1
+        maps, states = list(tower.maps(pixels)), tower(pixels).hidden_states
+    assert len(maps) == tower.map_count
+    assert all(torch.equal(a, b) for a, b in zip(maps[::-1], states[-2::-1], strict=False))
+    if backbone == "efficientnet_lite2":
+        assert [each.shape[1] for each in maps] == [128**2, 64**2, 32**2, 16**2, 8**2]
+
+
+def test_a_map_that_the_tower_has_not_is_one_clear_line(own: Own, of_the_page: list[Image.Image]) -> None:
+    with pytest.raises(RecapError, match=r"the vision tower has maps 0 to 4, and not all of \[0, 5\]"):
+        picture_features(own[0], of_the_page, (0, 5))
 
 
 def test_colours_and_noise_are_refused(own: Own) -> None:

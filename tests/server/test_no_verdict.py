@@ -50,6 +50,26 @@ def test_a_photograph_gets_evidence_and_no_verdict(auditor: Auditor, photograph:
         assert client.get("/v1/policy").json()["drift"]["seen"] == 1  # what is not decided is no drift
 
 
+def test_notes_name_the_known_word_and_leave_the_verdict_open(photograph: str) -> None:
+    with TestClient(create_app(Service(Auditor.load("photo:coco")))) as client:
+        asked = ("man", "mug", "mugs"), ("table", "boy", "girl")
+        audits = [
+            {"image": photograph, "question": f"Is the {first} to the left of the {second}?"}
+            for first, second in zip(*asked, strict=True)
+        ]
+        man, boy, mugs = client.post("/v1/audit/batch", json={"audits": audits}).json()["verdicts"]
+        assert {(each["verdict"], each["accepted"], each["risk"]) for each in (man, boy, mugs)} == {
+            ("no-verdict", None, None)
+        }
+        assert man["no_verdict"] == 'photo:coco does not know "man"'
+        assert man["notes"][-1] == 'photo:coco can be asked about "person" instead of "man"'
+        assert boy["notes"][-1] == 'photo:coco can be asked about "person" instead of "boy"'
+        both = 'photo:coco can be asked about "mug" instead of "mugs" and about "person" instead of "girl"'
+        assert mugs["notes"][-1] == both
+        text = client.post("/v1/audit/text", json={"image": photograph, "text": "A woman is behind the cup."}).json()
+        assert 'photo:coco can be asked about "person" instead of "woman"' in text["notes"]
+
+
 @pytest.mark.parametrize("on_reject", ["annotate", "replace"])
 def test_the_guard_passes_over_what_it_cannot_judge_and_says_why(guard: Start, photograph: str, on_reject: str) -> None:
     address, _ = guard(Upstream(lambda _: "No."), on_reject=on_reject)

@@ -38,7 +38,7 @@ def own(request: pytest.FixtureRequest) -> Own:
 
 def refused(own: Own, pictures: list[Image.Image]) -> float:
     model, domain = own
-    return float((domain.strangeness(picture_features(model, pictures, domain.layers)) > 1).mean())
+    return float((domain.strangeness(picture_features(model, pictures, domain.layers, domain.statistics)) > 1).mean())
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_pictures_to_fit_on_are_the_same_every_time_and_of_both_kinds() -> None:
 @pytest.mark.slow
 def test_the_promised_shares_are_refused() -> None:
     command = [sys.executable, "-m", "benchmarks.domain", "--check", "--scenes", "80"]
-    command += [part for name in MODELS for part in ("--model", f"world:{name}")]
+    command += [part for name in (*(f"world:{name}" for name in MODELS), "photo:coco") for part in ("--model", name)]
     photographs = DATA / "photos"
     if photographs.is_dir():
         command += ["--photographs", str(photographs)]

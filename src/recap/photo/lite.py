@@ -8,6 +8,7 @@ Tan and Le, "EfficientNet" (2019); the Lite variants keep the stem, the head and
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
 
 import torch
@@ -81,6 +82,8 @@ class EfficientNetLite2(nn.Module):
     """The network without its classifier. Gives its maps at strides 8, 16 and 32; the last is the head's."""
 
     channels = (scaled(40), scaled(112), HEAD)
+    map_count = 5
+    """all that `maps` gives"""
 
     def __init__(self) -> None:
         super().__init__()
@@ -99,14 +102,14 @@ class EfficientNetLite2(nn.Module):
 
     def forward(self, pixels: Tensor) -> tuple[Tensor, ...]:
         """Maps at strides 8, 16 and 32 from pixels in −1 to 1."""
-        return tuple(self.maps(pixels))
+        return tuple(deque(self.maps(pixels), maxlen=len(self.channels)))
 
     def maps(self, pixels: Tensor) -> Iterator[Tensor]:
-        """The same one after the other: whoever needs the finest only stops there."""
+        """Those and the finer ones at strides 2 and 4, one after the other: whoever needs the finest stops there."""
         x = self.stem(pixels)
         for block, stride, following in zip(self.blocks, self.strides, (*self.strides[1:], None), strict=True):
             x = block(x)
-            if stride >= 8 and following is not None and following > stride:
+            if following is not None and following > stride:
                 yield x
         yield self.head(x)
 

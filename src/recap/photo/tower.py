@@ -7,6 +7,7 @@ Importing this registers the tower with transformers, so that checkpoints that n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -87,10 +88,15 @@ class PhotoTower(hf.PreTrainedModel):
         seen: Any = (*map(_places, maps), found)
         return BaseModelOutput(last_hidden_state=found, hidden_states=seen)
 
-    def finest(self, pixel_values: Tensor) -> Tensor:
-        """The first hidden state, without the work for the others."""
+    @property
+    def map_count(self) -> int:
+        """How many maps the network gives."""
+        return getattr(self.backbone, "map_count", len(self.backbone.channels))
+
+    def maps(self, pixel_values: Tensor) -> Iterator[Tensor]:
+        """(n, places, channels) of the network's maps, finest first, each made when it is asked for."""
         maps = getattr(self.backbone, "maps", self.backbone)
-        return _places(next(iter(maps(pixel_values.to(self.place.dtype)))))
+        return map(_places, maps(pixel_values.to(self.place.dtype)))
 
 
 def _places(x: Tensor) -> Tensor:

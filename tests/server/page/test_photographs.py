@@ -30,6 +30,10 @@ def test_a_photograph_in_the_box_is_audited_by_the_model_for_photographs(visit: 
         assert visit.axe() == []
     expect(page.locator("#reason")).to_have_text("photo:coco does not know “lamp”.")
     expect(page.locator("#aside")).to_have_text("What it knows is listed under the question.")
+    visit.ask("Is the man to the left of the cup?")
+    expect(page.locator("#chip")).to_have_text("○ no verdict")
+    expect(page.locator("#aside")).to_contain_text("photo:coco can be asked about “person” instead of “man”.")
+    assert visit.axe() == []
     expect(page.locator(".effect")).to_have_count(0)
     expect(page.locator("#policy")).to_contain_text("The policy in force for photo:coco:")
     page.locator("#known summary").click()

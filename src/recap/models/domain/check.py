@@ -47,6 +47,7 @@ class PictureCheck:
         if self.domain is not None and self._waiting:
             from recap.models.domain.features import pooled
 
-            found = self.domain.strangeness(pooled(self.model, list(self._waiting.values()), self.domain.layers))
+            domain, pixels = self.domain, list(self._waiting.values())
+            found = domain.strangeness(pooled(self.model, pixels, domain.layers, domain.statistics))
             self.strangeness |= dict(zip(self._waiting, found.tolist(), strict=True))
             self._waiting = {}

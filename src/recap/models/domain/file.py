@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -15,11 +16,16 @@ from recap.arrays import Floats
 from recap.claims import Statement
 from recap.errors import RecapError, quoted
 from recap.files import atomic_write, reading, write_text
+from recap.models.domain.near import nearest_known
 from recap.validation import explain
 
 KIND, VERSION = "recap-domain", 1
 TEXT, ARRAYS = "domain.json", "domain.npz"
 NAMES = ("mean", "scale", "axes", "variances")
+Statistic = Literal["mean", "std", "log-std", "log-change"]
+"""of a layer, over the places of a picture"""
+MOMENTS: tuple[Statistic, ...] = ("mean", "std")
+"""those that a domain reads if it names no others"""
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Domain:
     things: tuple[str, ...]
     """every noun that it knows, in lower case"""
     layers: tuple[int, ...]
-    """hidden states of the vision tower that the measure reads; −1 is the last"""
+    """of the vision tower, that the measure reads: its maps, finest first, or hidden states; −1 is the last of these"""
     threshold: float
     """pictures at a greater distance are foreign"""
     mean: Floats = field(repr=False)
@@ -44,6 +50,8 @@ class Domain:
     """(k,) along these axes"""
     rest: float = 1.0
     """mean variance along all further axes"""
+    statistics: tuple[str, ...] = MOMENTS
+    """of each channel of these layers, over the places of the picture"""
     record: dict[str, Any] = field(default_factory=dict[str, Any])
     """how it was fitted, for people"""
 
@@ -77,22 +85,31 @@ class Domain:
     def notes(self, model: str, statement: Statement, strangeness: float) -> tuple[str, ...]:
         """What it knows instead, for somebody who asked about something else in a picture of its own."""
         unknown = self.unknown(statement) if strangeness <= 1 else []
-        simpler = [known for name in unknown if (known := self.simpler(name)) is not None]
-        hint = (f"{model} has a word for {' and '.join(map(quoted, dict.fromkeys(simpler)))}: ask about that instead",)
-        told = (f"{model} knows {', '.join(sorted(self.things))}",)
-        return (told if unknown else ()) + (hint if simpler else ())
+        if not unknown:
+            return ()
+        told = f"{model} knows {', '.join(sorted(self.things))}"
+        simpler = {name: known for name in unknown if (known := self.simpler(name)) is not None}
+        return (told, *self._hints(model, statement, simpler))
+
+    def _hints(self, model: str, statement: Statement, simpler: Mapping[str, str]) -> Iterator[str]:
+        """How to ask with known words; of two things under one word, that they cannot be told apart."""
+        both = [name for name in dict.fromkeys((statement.subject, statement.object)) if name]
+        words = {simpler.get(name, " ".join(name.lower().split())) for name in both}
+        if simpler and len(words) < len(both):
+            yield f"{model} has only the word {quoted(words.pop())} for {' and '.join(map(quoted, both))}"
+        elif simpler:
+            instead = (f"about {quoted(known)} instead of {quoted(name)}" for name, known in simpler.items())
+            yield f"{model} can be asked {' and '.join(instead)}"
 
     def simpler(self, name: str) -> str | None:
-        """The known thing that a name says more about: book for "two books", cat for "black cat"; None without one."""
-        words = name.lower().split()
-        heads = [" ".join(words[start:]) for start in range(len(words))]
-        forms = (head.removesuffix(ending) for head in heads for ending in ("", "s", "es"))
-        return next((form for form in forms if form in self.things), None)
+        """The known thing that a name says more about or is a kind of: cat for "black cat", person for "man"."""
+        return nearest_known(name, self.things)
 
 
 class _Measure(BaseModel):
     model_config = ConfigDict(extra="forbid")
     layers: list[int] = Field(min_length=1)
+    statistics: list[Statistic] = Field(list[Statistic](MOMENTS), min_length=1)
     threshold: float = Field(gt=0, allow_inf_nan=False)
     rest: float = Field(gt=0, allow_inf_nan=False)
 
@@ -119,7 +136,12 @@ def save_domain(domain: Domain, folder: str | Path) -> None:
         "version": VERSION,
         "pictures": domain.pictures,
         "things": list(domain.things),
-        "measure": {"layers": list(domain.layers), "threshold": domain.threshold, "rest": domain.rest},
+        "measure": {
+            "layers": list(domain.layers),
+            "statistics": list(domain.statistics),
+            "threshold": domain.threshold,
+            "rest": domain.rest,
+        },
         "record": domain.record,
     }
     write_text(place / TEXT, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
@@ -153,6 +175,7 @@ def load_domain(folder: str | Path) -> Domain | None:
         tuple(measure.layers),
         measure.threshold,
         rest=measure.rest,
+        statistics=tuple(measure.statistics),
         record=told.record,
         **found,
     )

@@ -12,7 +12,7 @@ from PIL import Image
 from recap.arrays import Floats
 from recap.errors import RecapError
 from recap.models.domain.features import picture_features
-from recap.models.domain.file import Domain
+from recap.models.domain.file import MOMENTS, Domain
 from recap.models.local import LocalModel
 
 AXES = 128
@@ -31,6 +31,7 @@ def fit_domain(
     called: str,
     things: Sequence[str],
     layers: Sequence[int] = (-1,),
+    statistics: Sequence[str] = MOMENTS,
     axes: int = AXES,
     refused: float = REFUSED,
     record: dict[str, Any] | None = None,
@@ -40,9 +41,9 @@ def fit_domain(
     Both should hold what will be shown to it: every size, format and compression that is still its world. `called`
     is what people call such pictures, `things` the nouns that the model knows.
     """
-    inside = picture_features(model, pictures, layers)
-    apart = picture_features(model, held_out, layers)
-    return domain_of(inside, apart, called, things, layers, axes, refused, record)
+    inside = picture_features(model, pictures, layers, statistics)
+    apart = picture_features(model, held_out, layers, statistics)
+    return domain_of(inside, apart, called, things, layers, axes, refused, record, statistics)
 
 
 def domain_of(
@@ -54,6 +55,7 @@ def domain_of(
     axes: int = AXES,
     refused: float = REFUSED,
     record: dict[str, Any] | None = None,
+    statistics: Sequence[str] = MOMENTS,
 ) -> Domain:
     """The same from features, (n, d) and (m, d)."""
     # What is the same in every picture, such as a place's coordinates, tells nothing: measured in its own tiny spread,
@@ -73,7 +75,7 @@ def domain_of(
     # As the file will give them back, so that the threshold is fixed on what is applied.
     mean, scale, kept, variances = (each.astype(np.float16).astype(np.float64) for each in arrays)
     known = tuple(dict.fromkeys(" ".join(thing.lower().split()) for thing in things))
-    made = Domain(called, known, tuple(layers), 1.0, mean, scale, kept, variances, rest)
+    made = Domain(called, known, tuple(layers), 1.0, mean, scale, kept, variances, rest, tuple(statistics))
     threshold = float(np.quantile(made.distance(apart), 1 - refused))
     told = {"pictures": n, "held_out": len(apart), "refused_of_held_out": refused, **(record or {})}
     return replace(made, threshold=threshold, record=told)
