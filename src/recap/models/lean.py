@@ -86,6 +86,10 @@ def import_lean() -> bool:
     if torch.cuda.is_available():
         _complete()
         return False
+    if "OMP_NUM_THREADS" not in os.environ:
+        # A forward of a fifth of a second gains nothing from a second thread, and where another program has a core at
+        # the same time the two wait for each other at every operation: up to six seconds were seen.
+        torch.set_num_threads(1)
     try:
         with without_collecting(), _lean(torch):
             for name in WANTED:
