@@ -57,6 +57,15 @@ def test_questions_about_one_picture_share_its_forward(model: LocalModel) -> Non
     assert model.forwards - before == 1
 
 
+def test_a_forgotten_question_mark_changes_nothing(model: LocalModel) -> None:
+    image = picture(80, 60, 1)
+    whole, bare = Auditor(model).audit_many([(image, f"Is the mug on the table{end}") for end in ("?", "")])
+    assert bare.question == "Is the mug on the table"  # as it was asked
+    assert [(each.question, each.margin) for each in bare.probes] == [(p.question, p.margin) for p in whole.probes]
+    more = "Is the mug on the table? Answer yes or no."
+    assert Auditor(model).audit(image, more).probes[0].question == more
+
+
 def test_a_frozen_answer_is_respected(model: LocalModel, policy: Policy) -> None:
     auditor = Auditor(model, policy)
     verdicts = {answer: auditor.audit(*CASES[0], answer=answer) for answer in ("yes", "no")}

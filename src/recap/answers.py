@@ -125,7 +125,8 @@ class AnswerReading:
             if not told.claims:
                 raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
             own = None
-        return replace(_judged(own, told, rule), own=own, claims=told.claims, unsure=told.unsure)
+        judged = _judged(own, told, rule, None if own is None else self.claim)
+        return replace(judged, own=own, claims=told.claims, unsure=told.unsure)
 
 
 def audit_answer(
@@ -136,11 +137,12 @@ def audit_answer(
     return reading.judged(auditor, auditor.audit_many(reading.cases(image)), rule or RejectRule())
 
 
-def _judged(own: Verdict | None, told: TextVerdict, rule: RejectRule) -> AnswerVerdict:
-    if own is not None and not told.claims:
+def _judged(own: Verdict | None, told: TextVerdict, rule: RejectRule, asked_for: Claim | None) -> AnswerVerdict:
+    claims = _counted(told.claims, asked_for)
+    if own is not None and not claims:
         told_by = (own.risk, own.threshold, own.mode, own.correction)
         return AnswerVerdict(own.word, own.reason, own.answer, own.accepted, *told_by)
-    each_one: list[Verdict | ClaimVerdict] = [*([] if own is None else [own]), *told.claims]
+    each_one: list[Verdict | ClaimVerdict] = [*([] if own is None else [own]), *claims]
     answer = None if own is None else own.answer
     rejected = rule.rejects([each.accepted for each in each_one])
     if rejected is None:
@@ -163,6 +165,22 @@ def _judged(own: Verdict | None, told: TextVerdict, rule: RejectRule) -> AnswerV
         return AnswerVerdict(word, reason, answer, not rejected, **shown.by_policy)
     told_by = (shown.risk, shown.threshold, shown.mode, shown.correction)
     return AnswerVerdict(word, reason, answer, not rejected, *told_by)
+
+
+def _counted(claims: Sequence[ClaimVerdict], asked_for: Claim | None) -> list[ClaimVerdict]:
+    """The claims that a rule counts: that the things of a relation are there counts only where it is rejected.
+
+    Otherwise two things that are there would outvote the one relation that is said of them.
+    """
+    related = {asked_for.statement.subject.lower(), asked_for.statement.object.lower()} if asked_for else set[str]()
+    for each in claims:
+        if each.claim.kind == "relation":
+            related |= {each.claim.subject.lower(), (each.claim.object or "").lower()}
+    return [
+        each
+        for each in claims
+        if each.claim.kind == "relation" or each.accepted is False or each.claim.subject.lower() not in related
+    ]
 
 
 def _without_echo(reading: TextReading, claim: Claim | None) -> TextReading:

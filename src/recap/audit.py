@@ -144,7 +144,7 @@ class Auditor:
         for case in prepared:
             name = case.name or unnamed.setdefault(id(case.image), f"picture {len(unnamed) + 1}")
             pictures[name] = case.image
-            own = " ".join(case.question.split()) if case.claim.statement.is_question else None
+            own = _asked(case.question) if case.claim.statement.is_question else None
             items.append(Item(str(len(items)), "", name, name, case.claim.statement, None, own, case.answer))
 
         def size(name: str | None, questions: int) -> int:
@@ -274,6 +274,12 @@ class Auditor:
         plain = None if self.policy is None else replace(self.policy, repair=None, undecided=None)
         [made] = judged_rows([(verdict.question, kept, row)], plain, self.graph, checked=True)
         return replace(made, model=verdict.model, notes=verdict.notes, promise=None)
+
+
+def _asked(question: str) -> str:
+    """The question as the model gets it: with a question mark, which a small model's margin depends on."""
+    words = " ".join(question.split())
+    return words if "?" in words or "？" in words else words.rstrip(" .!") + "?"
 
 
 def _open(picture: Picture) -> Image.Image:

@@ -62,6 +62,14 @@ def test_plan_says_how_many_labels_and_draws_it(table: Path, tmp_path: Path) -> 
     assert "units is 2" in str(few.exception)
 
 
+def test_a_plan_is_for_the_mode_that_calibrate_takes() -> None:
+    """The paper's gate, which calibrate has below 20 units only, would take another one here."""
+    pilot = simulate(ALIGNED, 60, 1)
+    assert recap.calibrate(pilot, coverage=0.8, gate="paper").mode == "recap-selector"
+    taken = recap.calibrate(pilot, coverage=0.8).mode
+    assert taken == recap.plan_labels(pilot, risk_at_most=0.2, units=20, progress=False).mode == "recap-img"
+
+
 def test_ten_pictures_get_limits_that_are_honest(tmp_path: Path) -> None:
     recap.write_table(simulate(ALIGNED, 10, 1).rows, tmp_path / "ten.jsonl")
     told = run("evaluate", tmp_path / "ten.jsonl", "--splits", "8", "--json")

@@ -58,6 +58,8 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         open_picture(tmp_path / "none.png")
     with pytest.raises(RecapError, match="is a directory"):
         open_picture(tmp_path)
+    with pytest.raises(RecapError, match="addresses are not fetched; download it and name the file"):
+        open_picture("https://example.org/dog.jpg")
 
 
 @pytest.mark.parametrize("mode", ["RGB", "L", "1", "P", "RGBA", "LA", "CMYK", "I;16", "I", "F", "YCbCr"])

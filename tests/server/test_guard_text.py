@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,13 @@ pytest.importorskip("fastapi", reason="fastapi is not installed: pip install 're
 from PIL import Image
 from starlette.testclient import TestClient
 
+import recap.server
 from recap import Auditor
-from recap.answers import RejectRule
-from recap.claims.answers import said, spoken
+from recap.answers import RejectRule, audit_answer
+from recap.claims.answers import said, spoken, yes_or_no
 from recap.errors import RecapError
 from recap.models.local import LocalModel
+from recap.routing import BundledAuditor
 from recap.server.app import create_app
 from recap.server.service import REJECT_TEXT, Limits, Service
 from recap.world.bundled import checkpoint_folder
@@ -30,6 +33,7 @@ from tests.server.upstream import Upstream, pieces
 
 TRUE, FALSE = "The crate is on the suitcase.", "The suitcase is to the left of the crate."
 BOTH = f"{TRUE} {FALSE}"
+COFFEE = str(Path(recap.server.__file__).with_name("photographs") / "coffee.jpg")
 
 
 def told(found: Any) -> dict[str, Any]:
@@ -62,6 +66,38 @@ def test_a_yes_in_other_clothes_is_a_yes(guard: Start, url: str, answer: str) ->
     address, _ = guard(Upstream(lambda _: answer))
     recap = told(post(address, body(url)))
     assert (recap["answer"], recap["verdict"]) == ("yes", "accepted")
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("The cup is below the table.", "rejected"),
+        ("The cup is above the table.", "accepted"),
+        ("The mugs are on the cup.", "no-verdict"),  # "mugs" is no word of the model's; the cup alone accepts nothing
+    ],
+)
+@pytest.mark.parametrize("rule", ["any", "all", "0.5"])
+def test_things_that_are_there_do_not_outvote_what_is_said_of_them(text: str, word: str, rule: str) -> None:
+    found = audit_answer(BundledAuditor.load_default(), COFFEE, "Describe the picture.", text, RejectRule.of(rule))
+    assert found.word == word
+    assert "exists" in [each.claim.relation for each in found.claims]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ('{"safe": true, "answer": "no"}', "no"),
+        ('{"visible": "yes", "result": {"Final_Answer": false}}', "no"),
+        ('{"left_of": true}', "yes"),
+        ('{"caption": "A dog.", "error": false}', None),
+        ('{"answer": "The mug is on the table.", "truncated": false}', None),
+        ('{"answer": null, "error": true}', None),
+        ('{"first": "yes", "second": "no"}', None),
+        ('{"explanation": "It stands there.", "holds": "Yes."}', "yes"),
+    ],
+)
+def test_what_another_field_says_is_no_answer(answer: str, expected: str | None) -> None:
+    assert yes_or_no(spoken(answer)) == expected
 
 
 def test_sentences_in_json_and_after_a_thought_are_audited(guard: Start, url: str) -> None:

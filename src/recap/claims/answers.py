@@ -20,6 +20,10 @@ _TAG = re.compile(r"[<◁](/?)(?:seed:)?(?:think|thinking|thought|reasoning)[>�
 _CONCLUDED = re.compile(r"(?:final answer|answer)(?: is)? ?[:：]? ?[*_\"“]*(yes|no)\b", re.IGNORECASE)
 """in a text whose words stand one space apart: a thought leaves thousands of them"""
 _TRUTH = {"yes": "yes", "true": "yes", "1": "yes", "no": "no", "false": "no", "0": "no"}
+_ANSWER = re.compile(
+    r"(?:(?:final|short|yes[ _-]?no|your|my|the)[ _-]?)?(?:answer|response|reply|verdict)", re.IGNORECASE
+)
+"""names of fields that hold the answer"""
 _FENCE = re.compile(r"^```(?:json)?|```$", re.MULTILINE)
 
 
@@ -65,30 +69,54 @@ def said(text: str) -> str | None:
 
 
 def spoken(text: str) -> str:
-    """The words of an answer that is a JSON document: the value that answers, else all its strings."""
+    """The words of an answer that is a JSON document: the value that answers, else all its strings.
+
+    A field that is called an answer goes before all others. Without one, true or false answers only if nothing else is
+    there: beside other fields it may be about anything. Where one value says yes and another no, neither counts.
+
+    >>> spoken('{"safe": true, "answer": "no"}'), spoken('{"left": true}'), spoken('{"text": "A mug.", "cut": false}')
+    ('no', 'yes', 'A mug.')
+    """
     bare = _FENCE.sub("", text).strip()
     if not bare.startswith(("{", "[")):
         return text
     try:
-        strings = list(_strings(json.loads(bare)))
+        document = json.loads(bare)
+        named = _named(document)
+        values = _leaves(named or document)
     except (ValueError, RecursionError):
         return text
-    short = next((each for each in strings if each.strip().lower().rstrip(".!") in ("yes", "no")), None)
-    return short or " ".join(strings)
+    if named or len(values) == 1:
+        values = [truth_word(each) if isinstance(each, bool) else each for each in values]
+    strings = [each for each in values if isinstance(each, str)]
+    short = [each.strip().lower().rstrip(".!") for each in strings]
+    plain = {each for each in short if each in ("yes", "no")}
+    if len(plain) > 1:
+        return " ".join(each for each, word in zip(strings, short, strict=True) if word not in plain)
+    return plain.pop() if plain else " ".join(strings)
 
 
-def _strings(document: Any) -> list[str]:
+def _named(document: Any) -> list[Any]:
+    """The values of the fields that are called an answer, the outermost ones."""
     match document:
-        case bool():
-            return ["yes" if document else "no"]
-        case str():
-            return [document]
         case dict():
-            return [text for value in cast(dict[str, Any], document).values() for text in _strings(value)]
+            fields = cast(dict[str, Any], document)
+            here = [value for name, value in fields.items() if _ANSWER.fullmatch(name.strip())]
+            return here or [found for value in fields.values() for found in _named(value)]
         case list():
-            return [text for value in cast(list[Any], document) for text in _strings(value)]
+            return [found for value in cast(list[Any], document) for found in _named(value)]
         case _:
             return []
+
+
+def _leaves(document: Any) -> list[Any]:
+    match document:
+        case dict():
+            return [leaf for value in cast(dict[str, Any], document).values() for leaf in _leaves(value)]
+        case list():
+            return [leaf for value in cast(list[Any], document) for leaf in _leaves(value)]
+        case _:
+            return [document]
 
 
 def yes_or_no(text: str) -> str | None:

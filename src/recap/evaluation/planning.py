@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,12 +14,16 @@ from numpy.typing import NDArray
 
 from recap.arrays import Floats
 from recap.claims import Graph
-from recap.errors import RecapError, one_of
+from recap.errors import RecapError, RecapWarning, one_of
 from recap.policy import CONFIDENCE, IMG, SELECTOR, Event, Scores, calibrate, certify, labelled_rows
+from recap.policy.calibration import FEWEST_FOR_UTILITY, UTILITY_COVERAGE
 from recap.policy.certify import FEWEST_UNITS, check_asked
+from recap.policy.choose import utility_gate
 from recap.progress import progress as bar
 from recap.table import MarginTable, as_table
 
+PLANNED = (IMG, SELECTOR, CONFIDENCE)
+"""modes that can be planned with"""
 DRAWS = 24
 STEPS = 8
 SMALLEST = 20
@@ -98,20 +103,21 @@ def plan_labels(
     """What `recap calibrate --risk-at-most` would give with up to so many labelled units, from a pilot's labelled rows.
 
     Each draw resamples the pilot's units, as if another pilot had been labelled, and draws the calibration units from
-    that; so the width of what is told includes how little a small pilot knows. The mode is the pilot's.
+    that; so the width of what is told includes how little a small pilot knows. The mode is the pilot's, chosen by the
+    gate that `recap calibrate` has for so many units. No fitted mode can be planned with: the best other one stands in.
     """
     # Checked here: what a draw cannot promise is a result, and what was asked wrongly must not look like one.
     if not FEWEST_UNITS <= units <= MOST_UNITS:
         raise RecapError(f"units is {units}; it must lie between {FEWEST_UNITS} and {MOST_UNITS}")
     check_asked(risk_at_most, confidence, of)
     if mode is not None:
-        one_of(mode, (IMG, SELECTOR, CONFIDENCE), "a mode that can be planned with")
+        one_of(mode, PLANNED, "a mode that can be planned with")
     rows = labelled_rows(as_table(table, graph))
     scores = Scores.of(rows, np.inf if mode == CONFIDENCE else -np.inf)
     if scores.n_units < FEWEST_UNITS:
         has = f"{scores.n_units} labelled unit{'s are' if scores.n_units > 1 else ' is'}"
         raise RecapError(f"{rows.source}: {has} too few for a pilot; {FEWEST_UNITS} are needed")
-    chosen = mode or calibrate(scores, 0.8, graph="").mode
+    chosen = mode or _mode(scores, rows)
     sizes = np.unique(np.geomspace(min(SMALLEST, units), units, STEPS).round().astype(int))
     watched = bar("draws", len(sizes) * DRAWS) if progress is True else contextlib.nullcontext(progress or None)
     steps: list[PlanStep] = []
@@ -139,6 +145,18 @@ def resampled(scores: Scores, units: NDArray[np.intp]) -> Scores:
     rows = order[np.repeat(starts[units], counts) + within]
     columns = {name: column[rows] for name, column in vars(scores).items() if column is not None}
     return replace(scores, **columns | {"units": np.repeat(np.arange(len(units)), counts)})
+
+
+def _mode(scores: Scores, rows: MarginTable) -> str:
+    """What `recap calibrate` would take, of the modes that can be planned with."""
+    if scores.where(scores.covered).n_units < FEWEST_FOR_UTILITY:
+        return calibrate(scores, UTILITY_COVERAGE, graph="").mode
+    found = utility_gate(scores, rows, UTILITY_COVERAGE)
+    planned = replace(found, candidates=tuple(each for each in found.candidates if each.mode in PLANNED)).chosen
+    if found.chosen.mode != planned.mode:
+        told = f"with {planned.mode}: recap calibrate would take {found.chosen.mode}, which may accept more"
+        warnings.warn(f"planned {told}, but it cannot be planned with", RecapWarning, stacklevel=3)
+    return planned.mode
 
 
 def _coverage(scores: Scores, risk_at_most: float, confidence: float, of: Event, mode: str) -> float:

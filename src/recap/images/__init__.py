@@ -6,6 +6,7 @@ Pictures are judged by their header before they are decoded, turned upright, and
 from __future__ import annotations
 
 import io
+import re
 import stat
 import warnings
 from collections.abc import Generator
@@ -158,6 +159,8 @@ def _opened(source: str | Path | bytes, formats: tuple[str, ...]) -> Generator[I
         raise RecapError(f"{name}: {'far too many pixels' if bomb else 'this is not an image'}") from None
     except OSError as error:
         why = reason(error) if error.strerror else "it is broken or truncated"
+        if isinstance(error, FileNotFoundError) and re.match(r"https?://", name, re.IGNORECASE):
+            why = "addresses are not fetched; download it and name the file"
         raise RecapError(f"{name}: cannot read the image: {why}") from None
     except Exception as error:  # decoders raise what they like on broken files
         raise RecapError(f"{name}: cannot read the image: {type(error).__name__}") from None

@@ -98,6 +98,7 @@ def test_who_sees_who_is_meant_and_where_a_clause_ends(text, claims):
         ("- a spoon to the left of the plate\n- a knife next to a glass", ["spoon left_of plate", "knife near glass"]),
         ('{"answer": "The cat is under the table"}', ["cat below table"]),
         ("The crate is on the suitcase 🙂. A cat → on a mat ✓", ["crate on suitcase", "cat on mat"]),
+        ("The mural depicts a ship on the sea.", ["ship on sea"]),
         ("A cat is sitting inside a suitcase’s pocket.", ["cat inside suitcase's pocket"]),
     ],
 )  # fmt: skip

@@ -16,6 +16,8 @@ from recap.claims.text.words import words
 
 ARTICLES = ("a", "an", "the")
 OBSERVERS = ("you", "we", "i", "one")
+ALWAYS_SHOWING = ("watch", "photograph", "depict", "portray", "illustrate")
+"""verbs whose object is what follows is said of, whoever does it: "The mural depicts a ship on the sea." """
 
 
 class Reader(TextRead):
@@ -199,7 +201,7 @@ class _Reading(VerbReading):
             return self._begin(self.cursor.group(item, open_ended=True), "no" in item.marks)
         presented = any(c.noun in words()["modes.presented"] for c in clause.subjects)
         nobody = not clause.subjects or any(is_place(c) for c in clause.subjects) or presented
-        shows = verb.lemma in words()["verbs.showing"] and (nobody or verb.lemma in ("watch", "photograph"))
+        shows = verb.lemma in words()["verbs.showing"] and (nobody or verb.lemma in ALWAYS_SHOWING)
         has = verb.lemma in words()["verbs.having"]
         inverted = bool(clause.fronted) and not clause.subjects
         if not (inverted or clause.there or shows or has or (nobody and "be" in verb.marks)):
