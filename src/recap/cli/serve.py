@@ -100,7 +100,7 @@ def run(
         "no_token allow_host tokens rate log connections workers memory gather "
         "upstream on_reject reject_text reject_when on_failure upstream_timeout",
     )
-    from recap.server.run import serve, service_options
+    from recap.server.run import serve, service_options, wait_asleep
     from recap.server.service import Service
 
     one_of(claims, ("rules", "both"), "a way to find claims here")
@@ -116,6 +116,7 @@ def run(
         check_appendable(review)
         if model is None:
             raise RecapError("--review needs --model: a table is about one model, and several come with the package")
+    wait_asleep()
     auditor = load_auditor(model, policy, graph=graph, any_model=any_model, any_picture=any_picture, **loading)
     if claims == "both":
         _ = auditor.writer  # one that cannot write is refused at the start
