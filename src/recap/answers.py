@@ -16,6 +16,7 @@ from recap.texts import LONGEST_TEXT, ClaimVerdict, TextReading, TextVerdict
 MOST_CLAIMS = 64
 """of one answer that are audited"""
 NO_ANSWER = "the answer does not begin with yes or no"
+NO_CLAIM = "the answer makes no spatial claim that could be read"
 NOT_MADE = "the audit could not be made"
 """what callers are told: the model's own words may name its address"""
 REJECT_TEXT = "I cannot tell this from the picture with enough certainty."
@@ -101,11 +102,14 @@ class AnswerReading:
         length = len(shown.strip())  # what was thought before it does not count
         if length > LONGEST_TEXT:
             raise AuditFailedError(f"the answer has {length:,} characters; at most {LONGEST_TEXT:,} are audited")
-        answer = yes_or_no(spoken(shown.strip()) if shown.strip() else "") if claim is not None else None
+        word = yes_or_no(spoken(shown.strip()) if shown.strip() else "")
+        answer = word if claim is not None else None
         reading = auditor.read_text(shown, claims=claims)
         reading = _without_echo(reading, claim if answer is not None else None)
         if answer is None and not reading.checks:
-            raise NotAuditableError(NO_ANSWER if claim is not None else _nothing(reading, question.why))
+            # A bare yes or no is not audited for what the question lacks; any other answer for what it says itself.
+            why = NO_ANSWER if claim is not None else NO_CLAIM if word is None else question.why
+            raise NotAuditableError(_nothing(reading, why))
         return cls(question.question, claim, answer, reading)
 
     def cases(

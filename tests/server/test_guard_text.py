@@ -126,6 +126,11 @@ def test_what_is_passed_over_is_said(guard: Start, url: str) -> None:
     recap = told(post(address, body(url, "Describe the picture.")))
     assert next(each["why"] for each in recap["unsure"]) == '"between" relates three things'
     address, _ = guard(Upstream(lambda _: "A nice picture."))
+    assert "answer makes no spatial claim" in skipped(post(address, body(url, "Describe the picture.")))
+    address, _ = guard(Upstream(lambda _: "Die Kiste steht auf dem Koffer."))
+    assert "not read as English" in skipped(post(address, body(url, "Describe the picture.")))
+    assert "not read as English" in skipped(post(address, body(url)))
+    address, _ = guard(Upstream(lambda _: "Yes."))
     assert "not one spatial question" in skipped(post(address, body(url, "Describe the picture.")))
 
 
@@ -190,7 +195,7 @@ def test_sentences_whose_audit_cannot_be_made_pass_or_are_rejected(guard: Start,
     assert found.json()["choices"][0]["message"]["content"] == (BOTH if passes else REJECT_TEXT)
     # An answer without claims is nothing to audit: its picture is not even opened.
     address, _ = guard(Upstream(lambda _: "How lovely!"), on_reject=on_reject)
-    assert "not one spatial question" in skipped(post(address, body(unreadable, "Describe the picture.")))
+    assert "answer makes no spatial claim" in skipped(post(address, body(unreadable, "Describe the picture.")))
 
 
 def test_a_full_queue_is_an_audit_that_could_not_be_made(guard: Start, auditor: Auditor, url: str) -> None:

@@ -25,8 +25,8 @@ TAKING = frozenset(("take", "shoot", "snap", "capture"))
 class TextRead:
     """What was read of a text; what was named before may be meant by a pronoun."""
 
-    def __init__(self, text: str, lexicon: Lexicon, relations: frozenset[str]) -> None:
-        self.text, self.lexicon, self.relations = text, lexicon, relations
+    def __init__(self, given: str, text: str, lexicon: Lexicon, relations: frozenset[str]) -> None:
+        self.given, self.text, self.lexicon, self.relations = given, text, lexicon, relations
         self.claims: list[TextClaim] = []
         self.unsure: list[Unsure] = []
         self.supposed: Things = []

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from recap.claims.text.chunker import chunks
+from recap.claims.text.chunker import chunks, relation_phrases
 from recap.claims.text.chunks import Chunk
 from recap.claims.text.claiming import FRAMES, NOT_SAID, TextRead
 from recap.claims.text.clause import Clause, Fronted, owners_of_with
 from recap.claims.text.cursor import Things, without_asides
 from recap.claims.text.idioms import is_place
 from recap.claims.text.tokens import LONGEST_SENTENCE, Sentence
+from recap.claims.text.unread import COMPARED, NO_NAME, NOT_ENGLISH, compares, is_english, unread_emoji
 from recap.claims.text.verbs import VerbReading
 from recap.claims.text.words import words
 
@@ -25,11 +27,41 @@ class Reader(TextRead):
 
     def read(self, sentence: Sentence) -> None:
         """One sentence's claims. A question makes none."""
+        if not is_english(self.text[sentence.start : sentence.end]):
+            return self._foreign(sentence)
         if sentence.asks:
-            return
+            return None
         if len(sentence.tokens) > LONGEST_SENTENCE:
             self.doubt(sentence.start, sentence.end, f"it is a sentence of {len(sentence.tokens)} words")
-            return
+            return None
+        claims, doubts = len(self.claims), len(self.unsure)
+        self._read(sentence)
+        if sentence.tagged:
+            for claim in self.claims[claims:]:
+                self.doubt(claim.start, claim.end, "it asks for assent, and does not say that it is so")
+            del self.claims[claims:]
+        if len(self.claims) == claims and len(self.unsure) == doubts:
+            self._passed_over(sentence)
+        return None
+
+    def _foreign(self, sentence: Sentence) -> None:
+        """One doubt for all sentences in a row that are in another language."""
+        last = self.unsure[-1] if self.unsure else None
+        if last is not None and last.why == NOT_ENGLISH and not self.text[last.end : sentence.start].strip():
+            self.unsure[-1] = replace(last, end=sentence.end)
+        else:
+            self.doubt(sentence.start, sentence.end, NOT_ENGLISH)
+
+    def _passed_over(self, sentence: Sentence) -> None:
+        """Say what a sentence may claim of which nothing was read."""
+        start, end = sentence.start, sentence.end
+        places = [(a, b) for _, a, b in relation_phrases(self.text[start:end], self.lexicon)]
+        if unread_emoji(self.given[start:end], places):
+            self.doubt(start, end, NO_NAME)
+        elif (compared := compares(self.text[start:end])) is not None:
+            self.doubt(start + compared[0], start + compared[1], COMPARED)
+
+    def _read(self, sentence: Sentence) -> None:
         items, asides = without_asides(chunks(sentence, self.text, self.lexicon))
         heading = self.heading if sentence.listed else []
         reading = _Reading(self, items, sentence)

@@ -29,6 +29,8 @@ class RelationReading(SentenceRead):
             return None
         if follows is not None and follows.low in ("which", "whom") and (clause.last or clause.subjects):
             return self._behind_which(item)
+        if follows is not None and follows.kind == "mutual":
+            return self._mutual(item, follows, denied)
         while cursor.peek() in ("other", "not") and cursor.peek(1) == "thing":
             denied |= cursor.peek() == "not"
             cursor.at += 1
@@ -72,6 +74,16 @@ class RelationReading(SentenceRead):
             clause.fronted.append((placed, things, denied))
         clause.last, clause.last_relation = things, item.name
         return None
+
+    def _mutual(self, item: Chunk, other: Chunk, denied: bool) -> None:
+        """ "The cat and the dog are next to each other" says it of the cat and the dog, if it holds both ways."""
+        self.cursor.at += 1
+        things = self.clause.owned or self.clause.subjects
+        if len(things) == 2 and item.name in words()["modes.mutual"]:
+            self._claim(things[:1], item, things[1:], denied)
+        else:
+            start = min([item.start, *(c.start for c in things if c.start >= self.sentence.start)])
+            self.reader.doubt(start, other.end, f'"{other.low}" leaves open which thing is meant')
 
     def _is_unjoined(self, item: Chunk) -> bool:
         """Whether another relation comes before the object of this one: "left of and behind the sofa"."""
