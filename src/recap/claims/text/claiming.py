@@ -106,6 +106,8 @@ class SentenceRead:
         pictured |= is_scene(subject) and taken
         if pictured or (is_place(subject) and not is_scene(subject)) or (is_place(thing) and not framed):
             return
+        if subject.noun in FRAMES and not compound(subject):
+            return  # "The answer is in the picture."
         vague = [c.name for c in (subject, thing) if _is_vague(c)]
         if thing.noun in ("side", "sides") and thing.start > relation.start:
             self.reader.doubt(start, end, "it does not say which side")

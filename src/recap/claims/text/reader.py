@@ -11,6 +11,7 @@ from recap.claims.text.claiming import FRAMES, NOT_SAID, TextRead
 from recap.claims.text.clause import Clause, Fronted, owners_of_with
 from recap.claims.text.cursor import Things, without_asides
 from recap.claims.text.idioms import is_place
+from recap.claims.text.names import POINTING
 from recap.claims.text.tokens import LONGEST_SENTENCE, Sentence
 from recap.claims.text.unread import COMPARED, NO_NAME, NOT_ENGLISH, compares, is_english, unread_emoji
 from recap.claims.text.verbs import VerbReading
@@ -103,6 +104,7 @@ class _Reading(VerbReading):
                 case "there":
                     self.clause.there = True
                 case "but":
+                    self._leave_aside()
                     self.clause.denied = self.clause.either = False
                 case "not":
                     self.clause.denied = True
@@ -143,6 +145,9 @@ class _Reading(VerbReading):
         kind = before.kind if before is not None else "stop"
         if before is not None and before.low == "like" and self.cursor.peek() == "verb":
             clause.hedged = True  # "it looks like the cat is …"
+        elif self._is_compared(item):
+            self._go_inside([item])
+            return self._note([item])
         elif before is not None and kind == "with":
             return self._with(item, before)
         elif before is not None and kind == "verb":
@@ -152,7 +157,7 @@ class _Reading(VerbReading):
         elif kind == "prep":
             clause.prepped = item
             self._note([item])
-            return None
+            return self._aim(before, [item]) if before is not None else None
         if kind in ("and", "comma") and clause.owned and self.cursor.peek() == "relation":
             # "a desk with a lamp on top and a chair in front of it"
             if clause.owners and clause.owners[0].among("places.interiors"):
@@ -170,6 +175,16 @@ class _Reading(VerbReading):
         self._begin(group, denied)
         self.clause.excluded = excluded
         return None
+
+    def _is_compared(self, item: Chunk) -> bool:
+        """ "taller than the one behind it": what follows is said of the second of the two. "more than two" counts."""
+        words_before = [t.low for c in self.cursor.items[: self.cursor.at] if c.end <= item.start for t in c.tokens][
+            -3:
+        ]
+        if words_before and words_before[-1] in POINTING:
+            words_before.pop()
+        counts = len(words_before) > 1 and words_before[-2] in ("more", "less", "fewer", "other", "rather")
+        return bool(self.clause.subjects) and words_before[-1:] == ["than"] and not counts
 
     def _excluded(self) -> Things:
         """ "The dog, not the cat, is …" """
@@ -234,6 +249,8 @@ class _Reading(VerbReading):
         presented = any(c.noun in words()["modes.presented"] for c in clause.subjects)
         nobody = not clause.subjects or any(is_place(c) for c in clause.subjects) or presented
         shows = verb.lemma in words()["verbs.showing"] and (nobody or verb.lemma in ALWAYS_SHOWING)
+        depicts = verb.lemma in words()["verbs.depicting"] and verb.tag != "VVN"
+        shows |= depicts and any(c.among("places.depictions") for c in clause.subjects)
         has = verb.lemma in words()["verbs.having"]
         inverted = bool(clause.fronted) and not clause.subjects
         if not (inverted or clause.there or shows or has or (nobody and "be" in verb.marks)):
