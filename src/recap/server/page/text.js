@@ -9,8 +9,12 @@ const SAMPLE = "A cup is on the table, to the left of a laptop, and a cat is und
 const ORDER = ["no-verdict", "unchecked", "uncalibrated", "accepted", "cannot-be-told", "corrected", "rejected"];
 /** "accepted: the claim …": the word stands in the heading already. */
 const without = (word, reason) => (reason.startsWith(`${word}: `) ? reason.slice(word.length + 2) : reason);
-/** A name alone claims nothing: what is claimed of it is that it is there, or is not. */
-const presence = ({ kind, answer }) => (kind === "exists" ? ` ${answer === "no" ? "not " : ""}in the picture` : "");
+/** What is claimed, in the text's words. A name alone claims nothing: of it, that it is there, or is not. */
+const claimed = (letters, { kind, answer, subject, start, end }) => {
+  const said = letters.slice(start, end).join("");
+  if (kind !== "exists") return `“${said}”`;
+  return answer === "no" ? `“${subject}” not in the picture` : `“${said}” in the picture`;
+};
 const WORDS = {
   accepted: "accepted",
   rejected: "rejected",
@@ -51,7 +55,7 @@ function draw(told) {
   );
   const letters = [...told.text];
   const items = [
-    ...told.claims.map((claim) => [claim.verdict, `${WORDS[claim.verdict]}: “${letters.slice(claim.start, claim.end).join("")}”${presence(claim)}`, without(WORDS[claim.verdict], claim.reason)]),
+    ...told.claims.map((claim) => [claim.verdict, `${WORDS[claim.verdict]}: ${claimed(letters, claim)}`, without(WORDS[claim.verdict], claim.reason)]),
     ...told.unsure.map((part) => ["unchecked", `not understood: “${letters.slice(part.start, part.end).join("")}”`, part.why]),
   ];
   at("text-claims").replaceChildren(
