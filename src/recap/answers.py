@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,13 +10,14 @@ from recap.audit import AuditCase, Auditor, Picture, Verdict
 from recap.chats import AuditFailedError, ChatQuestion, NotAuditableError, asked
 from recap.claims import Claim
 from recap.claims.answers import said, spoken, yes_or_no
-from recap.claims.text import Unsure
+from recap.claims.text import TextClaim, Unsure
 from recap.errors import RecapError
 from recap.texts import LONGEST_TEXT, ClaimVerdict, TextReading, TextVerdict
 
 MOST_CLAIMS = 64
 """of one answer that are audited"""
 NO_ANSWER = "the answer does not begin with yes or no"
+NO_CLAIM = "the answer makes no spatial claim that could be read"
 NOT_MADE = "the audit could not be made"
 """what callers are told: the model's own words may name its address"""
 REJECT_TEXT = "I cannot tell this from the picture with enough certainty."
@@ -76,6 +78,13 @@ class AnswerVerdict:
     claims: tuple[ClaimVerdict, ...] = ()
     """those on the claims of its sentences"""
     unsure: tuple[Unsure, ...] = ()
+    repeated: ClaimVerdict | None = None
+    """the yes or no as a claim of its own, where it stands beside others"""
+
+    @property
+    def listed(self) -> tuple[ClaimVerdict, ...]:
+        """Every claim that the reason counts, the yes or no first."""
+        return (*(() if self.repeated is None else (self.repeated,)), *self.claims)
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,8 @@ class AnswerReading:
     """what the question asks; None where that is not one relation"""
     answer: str | None
     text: TextReading
+    place: tuple[int, int] = (0, 0)
+    """where the yes or no stands, or the sentence that says it in full"""
 
     @classmethod
     def of(cls, auditor: Auditor, question: ChatQuestion, text: str, claims: str = "rules") -> AnswerReading:
@@ -101,12 +112,16 @@ class AnswerReading:
         length = len(shown.strip())  # what was thought before it does not count
         if length > LONGEST_TEXT:
             raise AuditFailedError(f"the answer has {length:,} characters; at most {LONGEST_TEXT:,} are audited")
-        answer = yes_or_no(spoken(shown.strip()) if shown.strip() else "") if claim is not None else None
+        word = yes_or_no(spoken(shown.strip()) if shown.strip() else "")
+        answer = word if claim is not None else None
         reading = auditor.read_text(shown, claims=claims)
+        place = _place(reading, claim, answer, shown)
         reading = _without_echo(reading, claim if answer is not None else None)
         if answer is None and not reading.checks:
-            raise NotAuditableError(NO_ANSWER if claim is not None else _nothing(reading, question.why))
-        return cls(question.question, claim, answer, reading)
+            # A bare yes or no is not audited for what the question lacks; any other answer for what it says itself.
+            why = NO_ANSWER if claim is not None else NO_CLAIM if word is None else question.why
+            raise NotAuditableError(_nothing(reading, why))
+        return cls(question.question, claim, answer, reading, place)
 
     def cases(
         self, image: Picture, name: str | None = None, strangeness: Mapping[str, float] | None = None
@@ -126,7 +141,17 @@ class AnswerReading:
                 raise NotAuditableError("confidence alone could speak, and it is confidence in the other answer")
             own = None
         judged = _judged(own, told, rule, None if own is None else self.claim)
-        return replace(judged, own=own, claims=told.claims, unsure=told.unsure)
+        repeated = self._repeated(own) if own is not None and told.claims else None
+        return replace(judged, own=own, claims=told.claims, unsure=told.unsure, repeated=repeated)
+
+    def _repeated(self, own: Verdict) -> ClaimVerdict | None:
+        """The verdict on the yes or no as one on a claim."""
+        if self.claim is None or self.answer is None:
+            return None
+        asked_for, answer = self.claim.statement, "no" if self.answer == "no" else "yes"
+        named = (asked_for.subject, asked_for.relation, asked_for.object)
+        claim = TextClaim("relation", *named, answer, *self.place, asked_for.phrase, False, asked_for.naming)
+        return ClaimVerdict(claim, self.question, own.accepted, own.word, own.reason, own)
 
 
 def audit_answer(
@@ -152,9 +177,11 @@ def _judged(own: Verdict | None, told: TextVerdict, rule: RejectRule, asked_for:
     denied = [each for each in each_one if each.accepted is False]
     open_ones = [each for each in each_one if each.accepted is None]
     decided = [each for each in each_one if each.accepted is not None]
-    reason = f"{len(denied)} of {len(each_one)} claims rejected"
-    if open_ones:
-        reason += f", {len(open_ones)} without a verdict"
+    # The reason counts what is listed, things that are there too; the rule does not.
+    listed: list[Verdict | ClaimVerdict] = [*([] if own is None else [own]), *told.claims]
+    reason = f"{len(denied)} of {len(listed)} claims rejected"
+    if without := sum(each.accepted is None for each in listed):
+        reason += f", {without} without a verdict"
     if denied or open_ones:
         reason += f"; {(denied or open_ones)[0].reason}"
     # Where all that speaks against the answer cannot be told, neither can the answer.
@@ -185,18 +212,27 @@ def _counted(claims: Sequence[ClaimVerdict], asked_for: Claim | None) -> list[Cl
 
 def _without_echo(reading: TextReading, claim: Claim | None) -> TextReading:
     """The claims of the sentences, without the one that only repeats the question."""
-    repeated = None if claim is None else claim.statement
-    checks = [
-        check
-        for check in reading.checks
-        if repeated is None
-        or (check.said.subject.lower(), check.said.relation, (check.said.object or "").lower())
-        != (repeated.subject.lower(), repeated.relation, repeated.object.lower())
-    ]
+    checks = [check for check in reading.checks if claim is None or not _repeats(check.said, claim)]
     why = f"the answer makes more than {MOST_CLAIMS} claims, and the first of them are audited"
     more = tuple(Unsure(check.said.start, check.said.end, why) for check in checks[MOST_CLAIMS:])
     extraction = replace(reading.extraction, unsure=(*reading.extraction.unsure, *more))
     return replace(reading, checks=tuple(checks[:MOST_CLAIMS]), extraction=extraction)
+
+
+def _place(reading: TextReading, claim: Claim | None, answer: str | None, shown: str) -> tuple[int, int]:
+    """Where an answer says its yes or no: in the sentence that repeats the question, else where the word is."""
+    for check in reading.checks:
+        if claim is not None and check.said.answer == answer and _repeats(check.said, claim):
+            return check.said.start, check.said.end
+    word = re.search(r"\b(?:yes|true)\b" if answer == "yes" else r"\b(?:no|false)\b", shown, re.IGNORECASE)
+    return word.span() if word else (0, 0)
+
+
+def _repeats(said: TextClaim, claim: Claim) -> bool:
+    """Whether a claim is what the question asks."""
+    asked_for = claim.statement
+    named = (said.subject.lower(), said.relation, (said.object or "").lower())
+    return named == (asked_for.subject.lower(), asked_for.relation, asked_for.object.lower())
 
 
 def _nothing(reading: TextReading, why: str) -> str:

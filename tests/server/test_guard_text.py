@@ -55,8 +55,34 @@ def test_a_yes_with_more_claims_audits_them_too(guard: Start, url: str) -> None:
     address, _ = guard(Upstream(lambda _: f"Yes, the crate is on the suitcase. {FALSE}"))
     recap = told(post(address, body(url)))
     assert recap["answer"] == "yes"
-    assert [each["relation"] for each in recap["claims"]] == ["left_of"]  # the first only repeats the question
+    # The first only repeats the question: it is the yes, audited once and listed once.
+    assert [(each["relation"], each["answer"], each["verdict"]) for each in recap["claims"]] == [
+        ("on", "yes", "accepted"),
+        ("left_of", "yes", "rejected"),
+    ]
+    assert (recap["claims"][0]["start"], recap["claims"][0]["end"]) == (5, 33)
     assert recap["verdict"] == "rejected"
+    assert recap["reason"].startswith("1 of 2 claims rejected")
+
+
+@pytest.mark.parametrize(
+    ("answer", "place"),
+    [("Yes. {}", "Yes"), ('{{"answer": true, "more": "{}"}}', "true"), ("<think>No.</think> **Yes**: {}", "Yes")],
+)
+def test_a_yes_beside_claims_is_listed_where_it_stands(guard: Start, url: str, answer: str, place: str) -> None:
+    text = answer.format(FALSE)
+    address, _ = guard(Upstream(lambda _: text))
+    recap = told(post(address, body(url)))
+    assert [text[each["start"] : each["end"]] for each in recap["claims"]] == [place, FALSE[:-1]]
+    assert recap["reason"].startswith("1 of 2 claims rejected")
+
+
+def test_the_reason_counts_the_claims_that_are_listed() -> None:
+    text = "Yes. The cup is below the table. The spoon is on the table."
+    found = audit_answer(BundledAuditor.load_default(), COFFEE, "Is the cup above the table?", text)
+    rejected = sum(each.accepted is False for each in found.listed)
+    assert "exists" in [each.claim.relation for each in found.listed]
+    assert found.reason.startswith(f"{rejected} of {len(found.listed)} claims rejected")
 
 
 @pytest.mark.parametrize(
@@ -93,6 +119,17 @@ def test_things_that_are_there_do_not_outvote_what_is_said_of_them(text: str, wo
         ('{"answer": "The mug is on the table.", "truncated": false}', None),
         ('{"answer": null, "error": true}', None),
         ('{"first": "yes", "second": "no"}', None),
+        ('{"error": false}', None),
+        ('{"result": {"isTruncated": false}}', None),
+        ('{"SAFE": true}', None),
+        ('[{"was_flagged": "no"}]', None),
+        ('{"text": "A dog.", "error": "no"}', None),
+        ('{"is_left": false}', "no"),
+        ('{"result": true}', "yes"),
+        ('{"cat_on_mat": "No"}', "no"),
+        ("[true]", "yes"),
+        ('{"next_to_the_stop_sign": true}', "yes"),
+        ('{"error": false, "left_of": true}', None),
         ('{"explanation": "It stands there.", "holds": "Yes."}', "yes"),
     ],
 )
@@ -126,6 +163,11 @@ def test_what_is_passed_over_is_said(guard: Start, url: str) -> None:
     recap = told(post(address, body(url, "Describe the picture.")))
     assert next(each["why"] for each in recap["unsure"]) == '"between" relates three things'
     address, _ = guard(Upstream(lambda _: "A nice picture."))
+    assert "answer makes no spatial claim" in skipped(post(address, body(url, "Describe the picture.")))
+    address, _ = guard(Upstream(lambda _: "Die Kiste steht auf dem Koffer."))
+    assert "not read as English" in skipped(post(address, body(url, "Describe the picture.")))
+    assert "not read as English" in skipped(post(address, body(url)))
+    address, _ = guard(Upstream(lambda _: "Yes."))
     assert "not one spatial question" in skipped(post(address, body(url, "Describe the picture.")))
 
 
@@ -190,7 +232,7 @@ def test_sentences_whose_audit_cannot_be_made_pass_or_are_rejected(guard: Start,
     assert found.json()["choices"][0]["message"]["content"] == (BOTH if passes else REJECT_TEXT)
     # An answer without claims is nothing to audit: its picture is not even opened.
     address, _ = guard(Upstream(lambda _: "How lovely!"), on_reject=on_reject)
-    assert "not one spatial question" in skipped(post(address, body(unreadable, "Describe the picture.")))
+    assert "answer makes no spatial claim" in skipped(post(address, body(unreadable, "Describe the picture.")))
 
 
 def test_a_full_queue_is_an_audit_that_could_not_be_made(guard: Start, auditor: Auditor, url: str) -> None:

@@ -24,6 +24,16 @@ _ANSWER = re.compile(
     r"(?:(?:final|short|yes[ _-]?no|your|my|the)[ _-]?)?(?:answer|response|reply|verdict)", re.IGNORECASE
 )
 """names of fields that hold the answer"""
+_ELSEWHERE = re.compile(
+    r"err|errors?|fail(?:ed|ure)?|truncated|cutoff|incomplete|completed?|finish(?:ed)?|done|ok|okay|success|successful"
+    r"|succeeded|status|(?:un)?safe|safety|flag|flagged|blocked|filtered|moderated|moderation|refused|refusal|toxic|nsfw"
+    r"|harmful|sensitive|cached?|stream(?:ing)?|debug|retry|retried|warnings?|(?:in)?valid|ready|enabled|disabled|confident"
+    r"|(?:un)?certain|(?:un)?sure|confidence|ambiguous|unclear|processed|received|loaded|parsed|usable|(?:un)?supported"
+    r"|timeout|expired|authenticated|authorized|required",
+    re.IGNORECASE,
+)
+"""words of field names that speak of the reply or of its making, and not of the picture"""
+_NAME_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _FENCE = re.compile(r"^```(?:json)?|```$", re.MULTILINE)
 
 
@@ -72,10 +82,13 @@ def spoken(text: str) -> str:
     """The words of an answer that is a JSON document: the value that answers, else all its strings.
 
     A field that is called an answer goes before all others. Without one, true or false answers only if nothing else is
-    there: beside other fields it may be about anything. Where one value says yes and another no, neither counts.
+    there: beside other fields it may be about anything. Where one value says yes and another no, neither counts. Nor
+    does one whose field speaks of the reply itself.
 
     >>> spoken('{"safe": true, "answer": "no"}'), spoken('{"left": true}'), spoken('{"text": "A mug.", "cut": false}')
     ('no', 'yes', 'A mug.')
+    >>> spoken('{"error": false}'), spoken('{"isTruncated": "no", "text": "A mug."}')
+    ('', 'A mug.')
     """
     bare = _FENCE.sub("", text).strip()
     if not bare.startswith(("{", "[")):
@@ -83,10 +96,13 @@ def spoken(text: str) -> str:
     try:
         document = json.loads(bare)
         named = _named(document)
-        values = _leaves(named or document)
+        values = (
+            _leaves(named) if named else [each for name, each in _fields(document) if not _is_elsewhere(name, each)]
+        )
+        alone = bool(named) or len(_leaves(document)) == 1
     except (ValueError, RecursionError):
         return text
-    if named or len(values) == 1:
+    if alone:
         values = [truth_word(each) if isinstance(each, bool) else each for each in values]
     strings = [each for each in values if isinstance(each, str)]
     short = [each.strip().lower().rstrip(".!") for each in strings]
@@ -109,14 +125,25 @@ def _named(document: Any) -> list[Any]:
             return []
 
 
-def _leaves(document: Any) -> list[Any]:
+def _fields(document: Any, name: str = "") -> list[tuple[str, Any]]:
+    """Every value that holds no other, with the name of the field it stands in."""
     match document:
         case dict():
-            return [leaf for value in cast(dict[str, Any], document).values() for leaf in _leaves(value)]
+            fields = cast(dict[str, Any], document)
+            return [found for inner, value in fields.items() for found in _fields(value, inner)]
         case list():
-            return [leaf for value in cast(list[Any], document) for leaf in _leaves(value)]
+            return [found for value in cast(list[Any], document) for found in _fields(value, name)]
         case _:
-            return [document]
+            return [(name, document)]
+
+
+def _leaves(document: Any) -> list[Any]:
+    return [value for _, value in _fields(document)]
+
+
+def _is_elsewhere(name: str, value: Any) -> bool:
+    """Whether a yes or no speaks of something else than the picture, by its field's name: "error", "isTruncated"."""
+    return truth_word(value) is not None and any(map(_ELSEWHERE.fullmatch, _NAME_WORDS.findall(name)))
 
 
 def yes_or_no(text: str) -> str | None:

@@ -20,6 +20,7 @@ _SIDES = re.compile(
 )
 """a side of what was named before: "a lamp to its left" """
 _ADVERBS = re.compile(r"\b(?:on top|in front)\b(?! of)", re.IGNORECASE)
+_GAPS = re.compile(r"\s+")
 _KINDS: dict[str, Kind] = {
     "with": "with", "without": "with", "there": "there",
     **dict.fromkeys((",", "(", ")", "–", "—", "-", "/"), "comma"),
@@ -31,7 +32,7 @@ _KINDS: dict[str, Kind] = {
 }  # fmt: skip
 _PHRASES: dict[tuple[str, ...], Kind] = {
     ("rather", "than"): "not", ("instead", "of"): "not", ("as", "opposed", "to"): "not",
-    ("no", "longer"): "not",
+    ("no", "longer"): "not", ("each", "other"): "mutual", ("one", "another"): "mutual",
     **{(no, only): "other" for no in ("not", "n't") for only in ("only", "just", "merely", "simply")},
 }  # fmt: skip
 """small words that mean something else together"""
@@ -49,7 +50,8 @@ def _matches(sentence: Sentence, text: str, lexicon: Lexicon) -> dict[int, Match
     """Relation phrases by the place of their first letter."""
     body, offset = text[sentence.start : sentence.end], sentence.start
     found = {
-        offset + m.start: Match(m.relation, m.phrase, offset + m.start, offset + m.end) for m in lexicon.find(body)
+        offset + start: Match(m.relation, m.phrase, offset + start, offset + end)
+        for m, start, end in relation_phrases(body, lexicon)
     }
     for adverb in _ADVERBS.finditer(body):
         said, at = adverb[0].lower(), offset + adverb.start()
@@ -59,6 +61,17 @@ def _matches(sentence: Sentence, text: str, lexicon: Lexicon) -> dict[int, Match
         found = {at: m for at, m in found.items() if not start <= at < end}
         found[start] = Match(f"{side[1].lower()}_of", f"its {side[1].lower()}", start, end)
     return found
+
+
+def relation_phrases(body: str, lexicon: Lexicon) -> list[tuple[Match, int, int]]:
+    """Relation phrases with their places, however wide the gaps between their words: "to the <b>left</b> of"."""
+    single = _GAPS.sub(" ", body)
+    if len(single) == len(body):
+        return [(m, m.start, m.end) for m in lexicon.find(single)]
+    places = [
+        place for place, letter in enumerate(body) if not letter.isspace() or not body[place - 1 : place].isspace()
+    ]
+    return [(m, places[m.start], places[m.end - 1] + 1) for m in lexicon.find(single)]
 
 
 class _Chunker:

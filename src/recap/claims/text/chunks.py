@@ -10,7 +10,20 @@ from recap.claims.text.tokens import Token
 from recap.claims.text.words import words
 
 Kind = Literal[
-    "thing", "verb", "relation", "with", "prep", "which", "there", "and", "but", "comma", "stop", "not", "other"
+    "thing",
+    "verb",
+    "relation",
+    "with",
+    "prep",
+    "which",
+    "there",
+    "and",
+    "but",
+    "comma",
+    "stop",
+    "not",
+    "mutual",
+    "other",
 ]
 NOUNS = frozenset(("NN0", "NN1", "NN2", "NP0", "UNC", "ZZ0"))
 ADJECTIVES = frozenset(("AJ0", "AJC", "AJS", "ORD", "CRD"))

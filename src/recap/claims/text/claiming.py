@@ -25,8 +25,8 @@ TAKING = frozenset(("take", "shoot", "snap", "capture"))
 class TextRead:
     """What was read of a text; what was named before may be meant by a pronoun."""
 
-    def __init__(self, text: str, lexicon: Lexicon, relations: frozenset[str]) -> None:
-        self.text, self.lexicon, self.relations = text, lexicon, relations
+    def __init__(self, given: str, text: str, lexicon: Lexicon, relations: frozenset[str]) -> None:
+        self.given, self.text, self.lexicon, self.relations = given, text, lexicon, relations
         self.claims: list[TextClaim] = []
         self.unsure: list[Unsure] = []
         self.supposed: Things = []
@@ -106,6 +106,8 @@ class SentenceRead:
         pictured |= is_scene(subject) and taken
         if pictured or (is_place(subject) and not is_scene(subject)) or (is_place(thing) and not framed):
             return
+        if subject.noun in FRAMES and not compound(subject):
+            return  # "The answer is in the picture."
         vague = [c.name for c in (subject, thing) if _is_vague(c)]
         if thing.noun in ("side", "sides") and thing.start > relation.start:
             self.reader.doubt(start, end, "it does not say which side")

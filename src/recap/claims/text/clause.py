@@ -46,6 +46,8 @@ class Clause:
     either: bool = False
     """what is said leaves a choice: "either on the tray or …" """
     unreal: bool = False
+    aside: bool = False
+    """it is about what the clause around looks at, or compares: a verb of its own it has only as a participle"""
     there: bool = False
     """ "there is": the subject comes after the verb"""
 
@@ -129,6 +131,15 @@ def _about_owned(clause: Clause, cursor: Cursor, things: Things) -> bool:
 
 def _about_neighbour(clause: Clause, relation: Chunk, before: Chunk, things: Things) -> bool:
     """ "next to a boy on a scooter": an animal or a person, on something that is not the ground of all."""
+    own = "bare" in before.marks or before in clause.subjects + clause.objects  # "in mid air" is no thing
+    passed = before in clause.last or (before.kind == "thing" and not own)
+    if relation.name == "above" and passed:
+        # "in front of a mirror above a sink": who stands there is above nothing.
+        lemma = clause.verb.lemma if clause.verb is not None else ""
+        grounded = lemma in words()["verbs.grounded"] or (
+            living(clause.subjects) and lemma not in words()["verbs.rising"]
+        )
+        return grounded and (before not in clause.last or clause.last_relation not in (*SURFACES, "above"))
     after_relation = before in clause.last and clause.last_relation not in SURFACES
     return (
         (after_relation or before is clause.prepped)

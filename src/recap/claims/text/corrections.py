@@ -41,8 +41,13 @@ def _better(tokens: Sequence[Token], i: int, relations: frozenset[int]) -> str |
         return "PUN"  # an emoji is no noun
     if before is None:
         return None
+    if token.tag in NOUNS and before.tag == "NN2" and low in words()["verbs.aiming"] and _is(after, "at"):
+        return "VVB"  # "Two dogs bark at …"
     if token.tag == "NN2" and low.endswith("s"):
         singular = before.tag in ("NN1", "UNC", "NP0") and _article(tokens, i - 1) in ("a", "an", "one")
+        aims = _is(after, "at") and _base(low) in words()["verbs.aiming"]
+        if aims and before.tag in ("NN1", "UNC", "NP0"):
+            return "VVZ"  # "The dog barks at …"
         goes_on = following in AFTER_VERBS or (after is not None and after.start in relations)
         return "VVZ" if (singular and goes_on) or before.low in ("who", "that", "which") else None
     if token.tag in ("VVB", "VVI") and before.tag == "CJC" and i > 1 and tokens[i - 2].tag in NOUNS:
@@ -69,6 +74,10 @@ def _better(tokens: Sequence[Token], i: int, relations: frozenset[int]) -> str |
         return "VBZ"
     name = token.text[0].isupper() and len(token.text) > 1 and token.tag in NO_NAMES
     return "NP0" if name and token.start not in relations and before.text not in ":.;,(-" else None
+
+
+def _is(token: Token | None, low: str) -> bool:
+    return token is not None and token.low == low
 
 
 def _begins(token: Token | None, relations: frozenset[int]) -> bool:

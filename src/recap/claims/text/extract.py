@@ -36,7 +36,7 @@ def extract(text: str, graph: Graph | None = None, *, exists: bool = False) -> E
     known = graph or default_graph()
     document = JsonText.of(text)
     said = text if document is None else document.text
-    reader = Reader(plain(said), text_lexicon(known.lexicon), frozenset(known.relations))
+    reader = Reader(said, plain(said), text_lexicon(known.lexicon), frozenset(known.relations))
     for sentence in sentences(said):
         reader.read(sentence)
     claims = list(dict.fromkeys(reader.claims))

@@ -53,6 +53,22 @@ def is_idiom(relation: Chunk, thing: Chunk, subjects: Sequence[Chunk], said: Chu
     return clothed or place_name or any(nouns & listed.get(kind, frozenset()) for kind in kinds)
 
 
+def may_be_shown(relation: Chunk, before: Chunk, things: Sequence[Chunk]) -> str | None:
+    """Why a place right after a name may be no place of it: its topic ("a book on dinosaurs"), or in what it shows."""
+    thing = things[0]
+    named = any(t.tag == "NP0" for t in thing.tokens)
+    bare = "bare" in thing.marks and (thing.plural or thing.tag in ("NN0", "NN1", "UNC"))
+    somewhere = thing.among("places.rooms", "places.grounds", "places.interiors", "places.furniture", "things.body")
+    if relation.phrase == "on" and before.among("things.writings") and (bare or named) and not somewhere:
+        return f'"{thing.name}" may be what the {before.noun} is about'
+    shown = before.part_of is not None and before.among("places.depictions")
+    room = thing.among("places.interiors", "places.rooms", "places.frames")
+    mounted = room if relation.name == "inside" else thing.among("places.mounts", "things.body") or "own" in thing.marks
+    if relation.name in ("on", "inside") and shown and not mounted:
+        return f"it may be said of what the {before.noun} shows"
+    return None
+
+
 def is_abstract(thing: Chunk) -> bool:
     """Whether a noun's ending says that it has no place: "in good condition", "against competition"."""
     noun = thing.lemma if thing.head is not None and thing.tag == "NN2" else thing.noun

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from recap.claims.text.chunker import chunks
+from recap.claims.text.chunker import chunks, relation_phrases
 from recap.claims.text.chunks import Chunk
 from recap.claims.text.claiming import FRAMES, NOT_SAID, TextRead
 from recap.claims.text.clause import Clause, Fronted, owners_of_with
 from recap.claims.text.cursor import Things, without_asides
 from recap.claims.text.idioms import is_place
+from recap.claims.text.names import POINTING
 from recap.claims.text.tokens import LONGEST_SENTENCE, Sentence
+from recap.claims.text.unread import COMPARED, NO_NAME, NOT_ENGLISH, compares, is_english, unread_emoji
 from recap.claims.text.verbs import VerbReading
 from recap.claims.text.words import words
 
@@ -25,11 +28,41 @@ class Reader(TextRead):
 
     def read(self, sentence: Sentence) -> None:
         """One sentence's claims. A question makes none."""
+        if not is_english(self.text[sentence.start : sentence.end]):
+            return self._foreign(sentence)
         if sentence.asks:
-            return
+            return None
         if len(sentence.tokens) > LONGEST_SENTENCE:
             self.doubt(sentence.start, sentence.end, f"it is a sentence of {len(sentence.tokens)} words")
-            return
+            return None
+        claims, doubts = len(self.claims), len(self.unsure)
+        self._read(sentence)
+        if sentence.tagged:
+            for claim in self.claims[claims:]:
+                self.doubt(claim.start, claim.end, "it asks for assent, and does not say that it is so")
+            del self.claims[claims:]
+        if len(self.claims) == claims and len(self.unsure) == doubts:
+            self._passed_over(sentence)
+        return None
+
+    def _foreign(self, sentence: Sentence) -> None:
+        """One doubt for all sentences in a row that are in another language."""
+        last = self.unsure[-1] if self.unsure else None
+        if last is not None and last.why == NOT_ENGLISH and not self.text[last.end : sentence.start].strip():
+            self.unsure[-1] = replace(last, end=sentence.end)
+        else:
+            self.doubt(sentence.start, sentence.end, NOT_ENGLISH)
+
+    def _passed_over(self, sentence: Sentence) -> None:
+        """Say what a sentence may claim of which nothing was read."""
+        start, end = sentence.start, sentence.end
+        places = [(a, b) for _, a, b in relation_phrases(self.text[start:end], self.lexicon)]
+        if unread_emoji(self.given[start:end], places):
+            self.doubt(start, end, NO_NAME)
+        elif (compared := compares(self.text[start:end])) is not None:
+            self.doubt(start + compared[0], start + compared[1], COMPARED)
+
+    def _read(self, sentence: Sentence) -> None:
         items, asides = without_asides(chunks(sentence, self.text, self.lexicon))
         heading = self.heading if sentence.listed else []
         reading = _Reading(self, items, sentence)
@@ -71,6 +104,7 @@ class _Reading(VerbReading):
                 case "there":
                     self.clause.there = True
                 case "but":
+                    self._leave_aside()
                     self.clause.denied = self.clause.either = False
                 case "not":
                     self.clause.denied = True
@@ -111,6 +145,9 @@ class _Reading(VerbReading):
         kind = before.kind if before is not None else "stop"
         if before is not None and before.low == "like" and self.cursor.peek() == "verb":
             clause.hedged = True  # "it looks like the cat is …"
+        elif self._is_compared(item):
+            self._go_inside([item])
+            return self._note([item])
         elif before is not None and kind == "with":
             return self._with(item, before)
         elif before is not None and kind == "verb":
@@ -120,7 +157,7 @@ class _Reading(VerbReading):
         elif kind == "prep":
             clause.prepped = item
             self._note([item])
-            return None
+            return self._aim(before, [item]) if before is not None else None
         if kind in ("and", "comma") and clause.owned and self.cursor.peek() == "relation":
             # "a desk with a lamp on top and a chair in front of it"
             if clause.owners and clause.owners[0].among("places.interiors"):
@@ -138,6 +175,16 @@ class _Reading(VerbReading):
         self._begin(group, denied)
         self.clause.excluded = excluded
         return None
+
+    def _is_compared(self, item: Chunk) -> bool:
+        """ "taller than the one behind it": what follows is said of the second of the two. "more than two" counts."""
+        words_before = [t.low for c in self.cursor.items[: self.cursor.at] if c.end <= item.start for t in c.tokens][
+            -3:
+        ]
+        if words_before and words_before[-1] in POINTING:
+            words_before.pop()
+        counts = len(words_before) > 1 and words_before[-2] in ("more", "less", "fewer", "other", "rather")
+        return bool(self.clause.subjects) and words_before[-1:] == ["than"] and not counts
 
     def _excluded(self) -> Things:
         """ "The dog, not the cat, is …" """
@@ -202,6 +249,8 @@ class _Reading(VerbReading):
         presented = any(c.noun in words()["modes.presented"] for c in clause.subjects)
         nobody = not clause.subjects or any(is_place(c) for c in clause.subjects) or presented
         shows = verb.lemma in words()["verbs.showing"] and (nobody or verb.lemma in ALWAYS_SHOWING)
+        depicts = verb.lemma in words()["verbs.depicting"] and verb.tag != "VVN"
+        shows |= depicts and any(c.among("places.depictions") for c in clause.subjects)
         has = verb.lemma in words()["verbs.having"]
         inverted = bool(clause.fronted) and not clause.subjects
         if not (inverted or clause.there or shows or has or (nobody and "be" in verb.marks)):

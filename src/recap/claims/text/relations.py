@@ -8,9 +8,12 @@ from recap.claims.text.chunks import Chunk
 from recap.claims.text.claiming import SentenceRead
 from recap.claims.text.clause import Clause, living, subjects_of
 from recap.claims.text.cursor import Things
-from recap.claims.text.idioms import is_clothes, is_idiom, is_place
+from recap.claims.text.idioms import is_clothes, is_idiom, is_place, may_be_shown
 from recap.claims.text.pronouns import as_object, fits, only_one, owns
 from recap.claims.text.words import words
+
+LOOKED = ("above", "below", "behind", "inside", "in_front_of")
+"""where one may look without being there"""
 
 
 class RelationReading(SentenceRead):
@@ -29,6 +32,8 @@ class RelationReading(SentenceRead):
             return None
         if follows is not None and follows.low in ("which", "whom") and (clause.last or clause.subjects):
             return self._behind_which(item)
+        if follows is not None and follows.kind == "mutual":
+            return self._mutual(item, follows, denied)
         while cursor.peek() in ("other", "not") and cursor.peek(1) == "thing":
             denied |= cursor.peek() == "not"
             cursor.at += 1
@@ -55,7 +60,12 @@ class RelationReading(SentenceRead):
         clause.either |= self._another_may_be()
         if not self._may_claim(item, things):
             clause.prepped = things[-1]
+            self._aim(item, things)
             return None
+        if before is not None and before.lemma in words()["verbs.looking"] and item.name in LOOKED:
+            return self.reader.doubt(before.start, max(c.end for c in group), "it says where somebody looks")
+        if before is not None and (why := may_be_shown(item, before, things)):
+            return self.reader.doubt(before.start, max(c.end for c in group), why)
         # A pronoun is part of the claim's place, though not of its name.
         pronouns = [t for c in group if "pronoun" in c.marks for t in c.tokens]
         placed = replace(item, tokens=(*item.tokens, *pronouns))
@@ -72,6 +82,29 @@ class RelationReading(SentenceRead):
             clause.fronted.append((placed, things, denied))
         clause.last, clause.last_relation = things, item.name
         return None
+
+    def _aim(self, preposition: Chunk, things: Things) -> None:
+        """ "looks at the ball under the chair": the ball is. The camera, or his own phone, is where he is."""
+        verb = self.clause.verb
+        where = {"at": "verbs.aiming", "toward": "verbs.aiming", "towards": "verbs.aiming", "to": "verbs.pointing"}
+        aims = verb is not None and verb.lemma in words().sets.get(where.get(preposition.low, ""), ())
+        if aims and not any("own" in c.marks or c.noun in ("camera", "viewer", "photographer") for c in things):
+            self._go_inside(things)
+
+    def _go_inside(self, subjects: Things) -> None:
+        """What follows is said of these; the clause around goes on with its next verb."""
+        self.outer.append(self.clause)
+        self.clause = replace(self.clause.inner(subjects), verb=self.clause.verb, aside=True)
+
+    def _mutual(self, item: Chunk, other: Chunk, denied: bool) -> None:
+        """ "The cat and the dog are next to each other" says it of the cat and the dog, if it holds both ways."""
+        self.cursor.at += 1
+        things = self.clause.owned or self.clause.subjects
+        if len(things) == 2 and item.name in words()["modes.mutual"]:
+            self._claim(things[:1], item, things[1:], denied)
+        else:
+            start = min([item.start, *(c.start for c in things if c.start >= self.sentence.start)])
+            self.reader.doubt(start, other.end, f'"{other.low}" leaves open which thing is meant')
 
     def _is_unjoined(self, item: Chunk) -> bool:
         """Whether another relation comes before the object of this one: "left of and behind the sofa"."""

@@ -27,6 +27,17 @@ _ABBREVIATED = re.compile(rf"\b(?:{_TITLES}|vs|e\.g|i\.e|approx)\.$", re.IGNOREC
 _MAY_END = re.compile(r"\b(?:etc|no|[a-z](?:\.[a-z])+)\.$", re.IGNORECASE)
 """abbreviations that a sentence may end with; it goes on with a small letter or a number"""
 _LISTED = re.compile(r"^\s*(?:[-–•·+>]|\(?\d{1,2}[.)])\s+")
+_VERBS = "is|are|was|were|do|does|did|has|have|had|can|could|would|will|should"
+_TAGGED = re.compile(
+    r"\s*(?:[,–—-]\s*(?:right|correct|yes|no|true|eh|huh|ok|okay|(?:isn't|is) that (?:right|so|correct)"
+    r"|(?:wouldn't|don't) you (?:think|say|agree))"
+    rf"|[,–—-]?\s*\b(?:{_VERBS}|ai|wo|ca)(?:n't\s+|\s+)(?:it|they|he|she|there|that|this|you|we)(?:\s+not)?)\s*\?[\s)']*$",
+    re.IGNORECASE,
+)
+"""what makes a statement ask for assent: ", isn't it?" """
+_ASKING = re.compile(
+    rf"\W*(?:and |but |so |or )?(?:what|which|who|whose|whom|where|when|why|how|{_VERBS}|may|might|am)\b", re.IGNORECASE
+)
 LONGEST_WORD = 24
 LONGEST_SENTENCE = 150
 """words: nobody writes longer ones, and reading takes the square of it; they are not read"""
@@ -57,6 +68,8 @@ class Sentence:
     asks: bool
     listed: bool = False
     """whether it is an item of a list"""
+    tagged: bool = False
+    """whether it states, and asks for assent: "…, isn't it?" """
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -65,6 +78,8 @@ def sentences(text: str) -> Iterator[Sentence]:
     for start, end in _spans(body):
         listed = _LISTED.match(body[start:end])
         start += listed.end() if listed else 0
+        tag = _question_tag(body, start, end)
+        end = tag if tag is not None else end
         words = list(_words(body, start, end))
         if words:
             # A capital at the head of a sentence is no name.
@@ -76,7 +91,16 @@ def sentences(text: str) -> Iterator[Sentence]:
             tagged = zip(words, known, strict=True)
             tokens = tuple(Token(w, str(lemma).lower(), tag, a, b) for (w, a, b), (_, lemma, tag) in tagged)
             asks = body[start:end].rstrip(" )'").endswith("?")
-            yield Sentence(tokens, start, end, asks, listed is not None)
+            yield Sentence(tokens, start, end, asks, listed is not None, tag is not None)
+
+
+def _question_tag(body: str, start: int, end: int) -> int | None:
+    """Where a statement's tag begins: "…, isn't it?"; None where there is none, or all of it asks."""
+    tail = max(start, end - 40)
+    if "?" not in body[tail:end] or _ASKING.match(body, start, end):
+        return None
+    tag = _TAGGED.search(body, tail, end)
+    return tag.start() if tag and tag.start() > start else None
 
 
 def _untagged(words: list[str]) -> list[tuple[str, str, str]]:

@@ -14,7 +14,10 @@ class VerbReading(RelationReading):
     """The part of a sentence's reading that begins at a verb or a relative pronoun."""
 
     def _verb(self, item: Chunk) -> None:
-        clause, before = self.clause, self.cursor.before(item)
+        before = self.cursor.before(item)
+        if "finite" in item.marks or (before is not None and before.kind in ("comma", "and")):
+            self._leave_aside()
+        clause = self.clause
         # "toys piled on it" after "with": a past form that is a participle.
         finite = "finite" in item.marks and not (clause.owned and item.tag == "VVD" and len(item.tokens) == 1)
         if finite and self.outer and clause.verb is not None:
@@ -39,6 +42,11 @@ class VerbReading(RelationReading):
         clause.denied |= "not" in item.marks
         clause.hedged |= "hedged" in item.marks
         clause.unreal |= "unreal" in item.marks
+
+    def _leave_aside(self) -> None:
+        """Go on with the clause around: "looks at a phone, sitting on a bench", "… while sitting on a bench"."""
+        while self.clause.aside and self.outer:
+            self.clause = self.outer.pop()
 
     def _which(self, item: Chunk) -> None:
         """A relative clause speaks of the thing before it."""

@@ -32,7 +32,7 @@ class Words:
 def words() -> Words:
     """The words shipped with the package."""
     data: dict[str, Any] = tomllib.loads(resources.files("recap.claims.text").joinpath("words.toml").read_text("utf-8"))
-    tables = ("places", "things", "verbs", "modes", "abstract")
+    tables = ("places", "things", "verbs", "modes", "languages", "abstract")
     return Words(
         phrases={phrase: entry["name"] for entry in data["relation"] for phrase in entry["phrases"]},
         adverbs=data["adverbs"],

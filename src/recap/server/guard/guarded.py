@@ -82,7 +82,7 @@ class GuardedAnswers:
             told.threshold,
             told.mode,
             correction=told.correction,
-            claims=tuple(claim_document(each, self.service) for each in told.claims),
+            claims=tuple(claim_document(each, self.service) for each in told.listed),
             unsure=tuple(dict(vars(each)) for each in told.unsure),
         )
 

@@ -29,7 +29,10 @@ const now = {
 // What is in hand
 
 function hold(picture) {
-  if (picture !== now.picture) clearTexts();
+  if (picture !== now.picture) {
+    clearTexts(picture?.things);
+    clear();
+  }
   now.picture = picture;
   at("picture").hidden = !picture?.url;
   if (picture?.url) at("picture").src = picture.url;
@@ -174,7 +177,7 @@ function show(entry) {
   weigh();
 }
 
-/** A question without an answer must not stand beside the answer to another one; that stays in the list. */
+/** No verdict must stand beside another question or another picture than its own; it stays in the list. */
 function clear() {
   Object.assign(now, { shown: null, percent: null });
   clearVerdict();

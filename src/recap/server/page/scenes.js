@@ -7,7 +7,7 @@ import { listed } from "./words.js";
 export function drawScenes(box, scenes, { first, onPick, onDrawn }) {
   const held = scenes.map(({ name, kind, things, questions, credit }) => {
     const about = `A ${kind}: ${listed(things)}`;
-    return { scene: name, kind, label: about, alt: about, questions, credit, blob: null, url: null };
+    return { scene: name, kind, label: about, alt: about, things, questions, credit, blob: null, url: null };
   });
   box.replaceChildren(...held.map((scene) => thumbnail(scene, onPick, onDrawn)));
   if (first && held.length) onPick(held[0]);

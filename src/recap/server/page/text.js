@@ -4,9 +4,17 @@ import * as api from "./api.js";
 import { typeset } from "./words.js";
 
 const at = (id) => document.getElementById(id);
+/** of things that the photographs' model knows */
+const SAMPLE = "A cup is on the table, to the left of a laptop, and a cat is under the table.";
 const ORDER = ["no-verdict", "unchecked", "uncalibrated", "accepted", "cannot-be-told", "corrected", "rejected"];
 /** "accepted: the claim …": the word stands in the heading already. */
 const without = (word, reason) => (reason.startsWith(`${word}: `) ? reason.slice(word.length + 2) : reason);
+/** What is claimed, in the text's words. A name alone claims nothing: of it, that it is there, or is not. */
+const claimed = (letters, { kind, answer, subject, start, end }) => {
+  const said = letters.slice(start, end).join("");
+  if (kind !== "exists") return `“${said}”`;
+  return answer === "no" ? `“${subject}” not in the picture` : `“${said}” in the picture`;
+};
 const WORDS = {
   accepted: "accepted",
   rejected: "rejected",
@@ -47,7 +55,7 @@ function draw(told) {
   );
   const letters = [...told.text];
   const items = [
-    ...told.claims.map((claim) => [claim.verdict, `${WORDS[claim.verdict]}: “${letters.slice(claim.start, claim.end).join("")}”`, without(WORDS[claim.verdict], claim.reason)]),
+    ...told.claims.map((claim) => [claim.verdict, `${WORDS[claim.verdict]}: ${claimed(letters, claim)}`, without(WORDS[claim.verdict], claim.reason)]),
     ...told.unsure.map((part) => ["unchecked", `not understood: “${letters.slice(part.start, part.end).join("")}”`, part.why]),
   ];
   at("text-claims").replaceChildren(
@@ -66,14 +74,17 @@ function draw(told) {
   const count = (word) => told.claims.filter((claim) => claim.verdict === word).length;
   const open = count("no-verdict") + count("cannot-be-told");
   at("text-told").textContent = told.claims.length
-    ? `${told.model} was asked: ${told.claims.length} spatial claim${told.claims.length === 1 ? "" : "s"}, ${count("rejected") + count("corrected")} rejected${open ? `, ${open} without a verdict` : ""}.`
+    ? `${told.model} was asked: ${told.claims.length} claim${told.claims.length === 1 ? "" : "s"}, ${count("rejected") + count("corrected")} rejected${open ? `, ${open} without a verdict` : ""}.`
     : "No spatial claim was found, so nothing was audited.";
   at("text-result").hidden = false;
 }
 
-/** Another picture is in hand: what was said about the last one is not about it. */
-export function clearTexts() {
+/** Another picture is in hand: what was said about the last one is not about it, nor is the sample text. */
+export function clearTexts(things = []) {
   at("text-result").hidden = true;
+  const [one, two, three] = things;
+  const more = three ? `, and the ${three} is behind the ${two}` : "";
+  at("text").placeholder = two ? `The ${one} is to the left of the ${two}${more}.` : SAMPLE;
 }
 
 /** `picture` gives what is in hand: the name of a scene, a file, or nothing. `refused` is told what the server refused. */
