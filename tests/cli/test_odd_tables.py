@@ -98,7 +98,7 @@ def test_where_all_are_wrong_it_is_not_said_that_units_are_too_few(tmp_path: Pat
         ("--units 30 --of nonsense", '"nonsense" is not an event'),
         ("--units 30 --mode staged", '"staged" is not a mode that can be planned with'),
         ("--units 30 --mode probe-logit", '"probe-logit" is not a mode that can be planned with'),
-        ("--units 30 --confidence 1", "confidence is 1; it must lie between 0 and 1"),
+        ("--units 30 --confidence 1", "confidence is 1; it must lie strictly between 0 and 1"),
         ("--units 30 --out /proc/plan.svg", "/proc/plan.svg: cannot write"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -135,7 +135,7 @@ def run(
         )
     labelled = labelled_rows(rows)
     if units < FEW_UNITS and policy.guarantee is None and not ranked:
-        notice(_provable(policy, labelled))
+        notice(_provable(rows, policy, options))
     accepted = policy.apply(policy.scores(labelled)).accepted
     right, hfpr = (metric(accepted, labelled.yes, labelled.positive) for metric in (accuracy, hallucination_fpr))
     taken, negatives = int(accepted.sum()), int((accepted & ~labelled.positive).sum())
@@ -186,15 +186,25 @@ def run(
     typer.echo(f"policy     {out}")
 
 
-def _provable(policy: recap.Policy, labelled: recap.MarginTable) -> str:
-    """What so few units can promise at best."""
-    from recap.policy.certify import smallest_risk
+def _provable(table: recap.MarginTable, policy: recap.Policy, options: dict[str, Any]) -> str:
+    """What so few units can promise at best: what --risk-at-most would grant with the same options."""
+    from recap.commands import CONFIDENCE_LEVEL
+    from recap.policy.calibration import smallest_provable
+    from recap.policy.guarantee import percent
 
-    told = "with 90 % confidence, "
+    asked: dict[str, Any] = opt.pick(options, "gate mode level undecided")
+    asked |= {"repair": policy.repair and policy.repair.wrong_at_most}
+    confidence = CONFIDENCE_LEVEL if options["confidence"] is None else options["confidence"]
+    how = "--risk-at-most"
+    if policy.repair is not None:
+        how += f" with --repair-at-most {policy.repair.wrong_at_most:g}"
+    if policy.staged is not None:
+        asked["mode"], how = None, f"{how} without --mode staged"
     try:
-        smallest = smallest_risk(policy.scores(labelled), 0.9, mode=None if policy.staged else policy.mode)
+        smallest = smallest_provable(table, confidence, **asked)
     except recap.RecapError as error:
         return f"nothing can be promised about errors: {error}"
+    told = f"with {percent(confidence)} confidence, "
     if smallest is None:
         return f"{told}these units cannot promise any risk below 1"
-    return f"{told}the smallest risk that these units could promise is {smallest:.3g} (--risk-at-most)"
+    return f"{told}the smallest risk that these units could promise is {smallest:.3g} ({how})"
