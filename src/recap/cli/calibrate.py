@@ -150,7 +150,7 @@ def run(
     outside = f", {counts.rows - counts.covered} of them outside the graph" if policy.fallback else ""
     typer.echo(f"mode       {policy.mode}" + ("" if mode is None else "  (as asked)"))
     if policy.guarantee is None or not policy.guarantee.per_family:
-        typer.echo(f"threshold  {policy.threshold:.4f} for {policy.coverage:.0%} coverage")
+        typer.echo(f"threshold  {policy.threshold:.4f} for {policy.coverage:.0%} coverage{_withheld(policy, coverage)}")
     else:
         for family, threshold in policy.guarantee.thresholds.items():
             typer.echo(f"threshold  {'none  ' if threshold is None else f'{threshold:.4f}'} for {family}")
@@ -184,6 +184,18 @@ def run(
             f"there      calibration's threshold {ranked.source_threshold:.4f} accepts {ranked.source_coverage:.1%}"
         )
     typer.echo(f"policy     {out}")
+
+
+def _withheld(policy: recap.Policy, coverage: float | None) -> str:
+    """Why less is accepted than was asked for; nothing where it is not."""
+    from recap.commands import COVERAGE
+
+    asked = COVERAGE if coverage is None else coverage
+    kinds = [(policy.repair, "are corrected"), (policy.undecided, "cannot be told")]
+    why = " or ".join(word for part, word in kinds if part is not None)
+    if not why or policy.guarantee is not None or f"{policy.coverage:.0%}" == f"{asked:.0%}":
+        return ""
+    return f" (within the threshold for the {asked:.0%} asked for, answers that {why} are not accepted)"
 
 
 def _provable(table: recap.MarginTable, policy: recap.Policy, options: dict[str, Any]) -> str:
