@@ -51,3 +51,12 @@ def test_a_file_that_moves_is_refused_as_the_service_refuses_it(tmp_path: Path) 
     path.write_bytes(moving())
     told = run(path, QUESTION)
     assert str(told.exception) == f"{path}: it moves; send a single frame"
+
+
+def test_a_picture_that_is_all_width_gets_a_note(tmp_path: Path) -> None:
+    with Image.open(PHOTOGRAPH) as photograph:
+        for name, size in (("wide", (4000, 20)), ("high", (20, 4000)), ("usual", (400, 100))):
+            photograph.resize(size).save(tmp_path / f"{name}.png")
+    assert "the picture is 200 times as wide as high" in run(tmp_path / "wide.png", QUESTION).stderr
+    assert "the picture is 200 times as high as wide" in run(tmp_path / "high.png", QUESTION).stderr
+    assert "times as" not in run(tmp_path / "usual.png", QUESTION).stderr
