@@ -19,10 +19,11 @@ from benchmarks.bounds import TESTS, mapie_threshold
 from benchmarks.clustered import World, worlds
 
 from recap.errors import RecapError
-from recap.policy import Policy, Scores, calibrate, certify
-from recap.policy.certify import TUNING_COVERAGE, Rows, tuning_rows, with_worthy_fallback
+from recap.policy import Policy, Scores, certify
+from recap.policy.certify import trial, tuning_rows
 from recap.statistics import errors
 from recap.statistics.betting import predicted_bounds
+from recap.statistics.sequence import Rows
 
 POPULATION = 6_000
 """units on which the true risk is measured"""
@@ -93,8 +94,7 @@ def promised(world: World, scores: Scores, **options: str) -> Policy | None:
 def rivals(world: World, scores: Scores, everyone: Scores) -> dict[str, tuple[bool, float | None]]:
     """The other tests on the same split, candidates and start; MAPIE on the rows of the test units."""
     tuning = tuning_rows(scores)
-    policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph="")
-    policy = with_worthy_fallback(policy, scores, tuning, "error", world.alpha, world.delta)
+    policy = trial(scores, 1 - world.delta, graph="").tuned_for(world.alpha)
     rows = Rows(policy.apply(scores).risk, errors(scores.yes, scores.positive), scores.units)
     before, tested = rows.where(tuning), rows.where(~tuning)
     thresholds, cap = before.thresholds(), before.cap()

@@ -17,7 +17,7 @@ from recap.claims.text import CLAIM_SOURCES, extract, listed_claims
 from recap.errors import RecapError, one_of
 from recap.images import image_size, open_image
 from recap.models import LikelihoodModel
-from recap.models.contract import Writer, crop_note, most_noise_of, noise_of
+from recap.models.contract import Writer, crop_note, most_noise_of, noise_of, shape_note
 from recap.models.domain import Domain, PictureCheck
 from recap.models.load import bundled_domain, default_policy, load_model
 from recap.policy import Policy, asks_for_things, check_policy, load_policy
@@ -168,9 +168,10 @@ class Auditor:
         ]
         check.finish(pictures, lambda name: _open(pictures[name]))
         verdicts = judged_rows(trails, self.policy, self.graph, checked=True)
-        shown = {image: crop_note(self.model.kept(_size(pictures[image]))) for image in dict.fromkeys(job.images)}
+        sizes = {image: _size(pictures[image]) for image in dict.fromkeys(job.images)}
+        shown = {image: (crop_note(self.model.kept(size)), shape_note(size)) for image, size in sizes.items()}
         noted = [
-            replace(verdict, notes=(shown[image],)) if shown[image] else verdict
+            replace(verdict, notes=tuple(filter(None, shown[image]))) if any(shown[image]) else verdict
             for verdict, image in zip(verdicts, job.images, strict=True)
         ]
         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 import recap
 from recap.cli.main import app
-from tests.simulate import ALIGNED, simulate
+from tests.simulate import ALIGNED, BIASED, SimulatedModel, simulate
 
 
 def run(*arguments: str | Path) -> Result:
@@ -78,3 +79,38 @@ def test_ten_pictures_get_limits_that_are_honest(tmp_path: Path) -> None:
     assert right["low"] < 0.7 < right["point"] < right["high"]
     calibrated = run("calibrate", tmp_path / "ten.jsonl", "--out", tmp_path / "p.json")
     assert "the smallest risk that these units could promise is" in calibrated.stderr
+
+
+@pytest.mark.parametrize(
+    ("model", "units", "outside", "seeds", "options"),
+    [
+        (ALIGNED, 10, 0.0, range(4), ()),
+        (ALIGNED, 18, 0.9, range(4), ()),  # with a fallback, which is kept for some risks only
+        (BIASED, 26, 0.0, range(6), ()),  # the share is accepted by a fitted mode, the promise made by another
+        (ALIGNED, 29, 0.5, range(2), ("--mode", "probe-logit")),
+        (ALIGNED, 28, 0.0, range(2), ("--mode", "confidence")),
+        (ALIGNED, 28, 0.9, range(2), ("--gate", "utility")),
+        (ALIGNED, 29, 0.0, range(2), ("--undecided",)),
+    ],
+    ids=lambda value: str(getattr(value, "name", value)),
+)
+def test_the_risk_that_could_be_promised_is_promised_and_nothing_below(
+    model: SimulatedModel, units: int, outside: float, seeds: range, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    table, out = tmp_path / "few.jsonl", tmp_path / "p.json"
+    told = 0
+    for seed in seeds:
+        recap.write_table(simulate(model, units, seed, outside=outside).rows, table)
+        aimed = run("calibrate", table, *options, "--out", out)
+        assert aimed.exit_code == 0, aimed.output
+        found = re.search(r"with 90 % confidence, the smallest risk .* could promise is ([\d.]+) \(", aimed.stderr)
+        least = float(found[1]) if found else 1.0
+        told += found is not None
+        if found:
+            granted = run("calibrate", table, *options, "--risk-at-most", found[1], "--out", out)
+            assert granted.exit_code == 0, (seed, found[1], granted.exception)
+        less = run("calibrate", table, *options, "--risk-at-most", f"{least - 0.002:.3f}", "--out", out)
+        assert isinstance(less.exception, recap.RecapError), (seed, least)
+        again = re.search(r"the smallest provable risk is ([\d.]+)", str(less.exception))
+        assert (float(again[1]) if again else 1.0) == least, "a refusal names the same"
+    assert told, "no table here can promise anything"

@@ -98,7 +98,7 @@ def test_where_all_are_wrong_it_is_not_said_that_units_are_too_few(tmp_path: Pat
         ("--units 30 --of nonsense", '"nonsense" is not an event'),
         ("--units 30 --mode staged", '"staged" is not a mode that can be planned with'),
         ("--units 30 --mode probe-logit", '"probe-logit" is not a mode that can be planned with'),
-        ("--units 30 --confidence 1", "confidence is 1; it must lie between 0 and 1"),
+        ("--units 30 --confidence 1", "confidence is 1; it must lie strictly between 0 and 1"),
         ("--units 30 --out /proc/plan.svg", "/proc/plan.svg: cannot write"),
     ],
 )
@@ -127,3 +127,24 @@ def test_a_coverage_that_is_none_is_refused_before_anything_is_compared(tmp_path
 def test_a_table_that_could_not_be_written_is_refused_before_a_model_is_loaded(place: str) -> None:
     told = run("probe", "world:whatsup", "--model", "no-such/model", "--out", place)
     assert str(told.exception) == f"{place}: cannot write: no such file or directory"
+
+
+def test_a_table_without_a_mistake_says_what_cannot_be_told(tmp_path: Path) -> None:
+    right = simulate(ALIGNED, 12, 1).rows
+    rows = [row.model_copy(update={"label": "yes" if row.says_yes else "no"}) for row in right]
+    recap.write_table(rows, tmp_path / "right.jsonl")
+    told = run("calibrate", tmp_path / "right.jsonl", "--out", tmp_path / "p.json")
+    assert told.exit_code == 0, told.output
+    assert "confidence Hall-AUC cannot be told" in told.output
+    assert "may be 0.000" not in told.output
+
+
+@pytest.mark.parametrize("value", ["0", "1"])
+@pytest.mark.parametrize(
+    ("option", "more"),
+    [("--risk-at-most", ()), ("--level", ()), ("--confidence", ("--repair",)), ("--repair-at-most", ("--repair",))],
+)
+def test_what_excludes_its_ends_says_so(tmp_path: Path, option: str, more: tuple[str, ...], value: str) -> None:
+    recap.write_table(simulate(ALIGNED, 12, 1).rows, tmp_path / "t.jsonl")
+    told = run("calibrate", tmp_path / "t.jsonl", option, value, *more, "--out", tmp_path / "p.json")
+    assert f"{option.strip('-')} is {value}; it must lie strictly between 0 and 1" in str(told.exception)

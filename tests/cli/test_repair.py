@@ -29,6 +29,12 @@ def test_calibrate_decide_and_evaluate_correct_and_say_what_cannot_be_told(table
     told = run("calibrate", table, "--repair", "--repair-at-most", "0.25", "--undecided", "--out", out)
     assert told.exit_code == 0, told.output
     assert "corrects   " in told.output
+    share = recap.load_policy(out).coverage
+    assert (
+        f"for {share:.0%} coverage (within the threshold for the 80% asked for, answers that are corrected"
+        in told.output
+    )
+    assert share < 0.8
     assert "undecided  cannot be told: " in told.output
     assert "corrections: with 90 % confidence, at most 25 % of the corrected answers are wrong" in told.output
     decided = run("decide", table, "--policy", out, "--out", decisions)

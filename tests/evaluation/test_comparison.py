@@ -153,7 +153,7 @@ def test_the_command_prints_for_people_and_programs(files: Path, recap: Run) -> 
         (("a.jsonl", "b.csv", "c.jsonl"), "two tables are compared, and these are more: c.jsonl"),
         (("a.jsonl",), "give two tables, or two risks of one"),
         (("a.jsonl", "b.csv", "--risk", "recap-image"), '"recap-image" is not a risk; did you mean "recap-img"?'),
-        (("a.jsonl", "b.csv", "--coverage", "2"), "coverage is 2; it must lie between 0 and 1"),
+        (("a.jsonl", "b.csv", "--coverage", "2"), "coverage is 2; it must lie in (0, 1]"),
     ],
 )
 def test_bad_input_is_one_line(files: Path, recap: Run, arguments: tuple[str, ...], message: str) -> None:

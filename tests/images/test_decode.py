@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from recap.errors import RecapError
-from recap.images import open_picture, picture_size
+from recap.images import open_picture, picture_size, read_header
 from tests.models.tiny import picture
 
 
@@ -93,3 +93,22 @@ def test_a_rotated_photograph_is_turned_upright(tmp_path: Path) -> None:
     exif[0x0112] = 6
     picture(40, 20).save(tmp_path / "x.jpg", exif=exif)
     assert open_picture(tmp_path / "x.jpg").size == picture_size(tmp_path / "x.jpg") == (20, 40)
+
+
+@pytest.mark.parametrize("kind", ["GIF", "WEBP", "PNG", "TIFF"])
+def test_what_moves_is_refused_wherever_it_comes_from(tmp_path: Path, kind: str) -> None:
+    frames = [picture(32, 24), picture(32, 24).rotate(180)]
+    moving = saved(frames[0], kind, save_all=True, append_images=frames[1:])
+    path = tmp_path / "moving"
+    path.write_bytes(moving)
+    for open_it in (lambda: open_picture(path), lambda: open_picture(moving), lambda: read_header(moving, 10**6)):
+        with pytest.raises(RecapError, match="it moves; send a single frame"):
+            open_it()
+    still = saved(frames[0], kind)
+    assert np.array_equal(np.asarray(open_picture(still)), np.asarray(Image.open(io.BytesIO(still)).convert("RGB")))
+
+
+def test_a_photograph_with_another_behind_it_shows_its_first() -> None:
+    frames = [picture(32, 24), picture(32, 24).rotate(180)]
+    both = saved(frames[0], "MPO", save_all=True, append_images=frames[1:])
+    assert open_picture(both).size == (32, 24)

@@ -149,6 +149,54 @@ def test_an_answer_has_one_label_whoever_sends_it_and_whenever(auditor: Auditor,
         assert client.post("/v1/labels", json={"labels": [other, label]}).json()["written"] == 1
 
 
+def test_a_label_by_id_can_be_sent_again_and_has_one_value_for_ever(auditor: Auditor, table: Path) -> None:
+    def sent(client: TestClient, *labels: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        answer = client.post("/v1/labels", json={"labels": labels})
+        return answer.status_code, answer.json()
+
+    with TestClient(create_app(Service(auditor, review=table))) as client:
+        audited(client)
+        first, second = client.get("/v1/review", params={"number": 2}).json()["answers"]
+        label = {"id": first["id"], "label": "yes"}
+        assert sent(client, label)[1]["written"] == 1
+        before = table.read_bytes()
+        for _ in range(2):
+            status, told = sent(client, label)
+            assert (status, told["written"], told["counted"]) == (200, 0, 0)
+        status, told = sent(client, {"id": second["id"], "label": "no"}, label | {"label": "no"})
+        assert status == 409
+        assert told["error"].startswith('labels.1: the table of labels has "yes" for this answer; nothing was counted')
+        assert table.read_bytes() == before
+        assert sent(client, label, label | {"label": "no"})[0] == 400
+    with TestClient(create_app(Service(auditor, review=table))) as again:
+        assert sent(again, label)[0] == 200
+        assert sent(again, label | {"label": "no"})[0] == 409
+        assert sent(again, {"id": second["id"], "label": "no"})[0] == 400  # never labelled, and kept no longer
+    assert table.read_bytes() == before
+
+
+def test_an_answer_labelled_by_id_and_by_row_stands_in_the_table_once(client: TestClient, table: Path) -> None:
+    verdicts = {each["question"]: each for each in audited(client)}
+    first, second = client.get("/v1/review", params={"number": 2}).json()["answers"]
+    by_id = {"id": first["id"], "label": "yes"}
+    rows = [
+        {"row": first["row"], "picture": "another name", "label": "yes"},
+        {"row": verdicts[first["question"]]["row"], "picture": first["picture"], "label": "yes"},
+    ]
+    assert client.post("/v1/labels", json={"labels": [by_id, rows[0]]}).json()["written"] == 1
+    assert client.post("/v1/labels", json={"labels": rows}).json()["written"] == 0
+    for row in rows:
+        assert client.post("/v1/labels", json={"labels": [row | {"label": "no"}]}).status_code == 409
+    # The other way round; what the queue gave out was not picked at random, however it comes back.
+    told = client.post("/v1/labels", json={"labels": [{"row": second["row"], "picture": "b", "label": "no"}]}).json()
+    assert (told["written"], told["counted"]) == (1, 0)
+    assert client.post("/v1/labels", json={"labels": [{"id": second["id"], "label": "no"}]}).json()["written"] == 0
+    assert [(row.dataset, row.unit) for row in recap.read_table(table).rows] == [
+        ("review", first["picture"]),
+        ("review", second["picture"]),
+    ]
+
+
 def test_what_is_kept_is_bounded_and_the_latest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(review, "KEPT", 50)
     made = simulate(ALIGNED, 60, 1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from typing import Annotated
+import sys
+from typing import Annotated, Any
 
 import typer
 
@@ -11,13 +12,15 @@ import recap
 from recap.cli import options as opt
 from recap.cli.console import load_auditor, notice, print_json, starts_lean
 from recap.cli.text import show_text
-from recap.errors import RecapError, one_of, printable
+from recap.errors import RecapError, one_of, printable, reason
 
 COLOURS = {"accepted": "green", "rejected": "red", "corrected": "magenta"}
+MOST_PIPED = 256 << 20
+"""bytes: what 64 million pixels take without compression"""
 
 
 def run(
-    image: Annotated[str, opt.argument("IMAGE", "A picture: a file, or world:whatsup/0017.")],
+    image: Annotated[str, opt.argument("IMAGE", "A picture: a file, world:whatsup/0017, or - for stdin.")],
     question: Annotated[str | None, opt.argument("QUESTION", "A yes/no question about it, or a statement.")] = None,
     model: opt.ModelOrDefault = None,
     answer: Annotated[
@@ -62,11 +65,14 @@ def run(
     a drawn scene. On a picture that is unlike those it was trained on, or a thing that it does not know, it gives no
     verdict: "accepted" is null, the reason says why, and the exit code is 0, as without a policy.
 
+    With - the picture is read from a pipe. One that moves is refused: send a single frame.
+
     With --text every spatial claim of a caption or answer is audited, each as it is said and all in one forward. Rules
     find the claims; with --claims both a served model is asked to list them as well.
 
     \b
     Example: recap audit photo.jpg "Is the dog to the left of the cat?"
+    Example: recap audit - "Is the dog to the left of the cat?" < photo.jpg
     Example: recap audit kitchen.jpg --text "A mug is on the table, left of a lamp." --model MODEL --policy policy.json
     Example: recap audit kitchen.jpg "Is the mug on the table?" --model llava-hf/llava-1.5-7b-hf --policy policy.json
     """
@@ -88,14 +94,15 @@ def run(
     one_of(claims, CLAIM_SOURCES, "a way to find claims")
     if text is None and (exists is not None or claims != "rules"):
         raise RecapError("--exists, --no-exists and --claims go with --text")
-    case = None if question is None else AuditCase.of(image, question, answer, relations).opened()
+    picture = _piped() if image == "-" else image
+    case = None if question is None else AuditCase.of(picture, question, answer, relations).opened()
     if case is None:
-        open_image(image)  # one that cannot be opened is refused before a model is loaded
+        open_image(picture)  # one that cannot be opened is refused before a model is loaded
     auditor = load_auditor(
         model, policy, once=True, graph=graph, any_model=any_model, any_picture=any_picture, **loading
     )
     if case is None:
-        told = auditor.audit_text(image, text or "", exists=exists, claims=claims)
+        told = auditor.audit_text(picture, text or "", exists=exists, claims=claims)
     else:
         told = auditor.audit_many([case])[0]
     notes = list(told.notes)
@@ -110,6 +117,22 @@ def run(
     else:
         frozen = None if told.accepted is None else auditor.policy
         _show(told, None if frozen is None else f"promise: {told.promise}" if told.promise else frozen.promise)
+
+
+def _piped() -> bytes:
+    """The picture that comes through stdin."""
+    stream: Any = sys.stdin  # None where it was closed
+    if stream is None or stream.isatty():
+        raise RecapError("-: no picture is piped in; name a file, or pipe one: recap audit - … < photo.jpg")
+    try:
+        data: bytes = stream.buffer.read(MOST_PIPED + 1)
+    except OSError as error:
+        raise RecapError(f"-: cannot read the image: {reason(error)}") from None
+    if not data:
+        raise RecapError("-: nothing came in through stdin")
+    if len(data) > MOST_PIPED:
+        raise RecapError(f"-: more than {MOST_PIPED >> 20} MiB came in; no picture is that large")
+    return data
 
 
 def _show(verdict: recap.Verdict, promise: str | None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -135,7 +135,7 @@ def run(
         )
     labelled = labelled_rows(rows)
     if units < FEW_UNITS and policy.guarantee is None and not ranked:
-        notice(_provable(policy, labelled))
+        notice(_provable(rows, policy, options))
     accepted = policy.apply(policy.scores(labelled)).accepted
     right, hfpr = (metric(accepted, labelled.yes, labelled.positive) for metric in (accuracy, hallucination_fpr))
     taken, negatives = int(accepted.sum()), int((accepted & ~labelled.positive).sum())
@@ -150,7 +150,7 @@ def run(
     outside = f", {counts.rows - counts.covered} of them outside the graph" if policy.fallback else ""
     typer.echo(f"mode       {policy.mode}" + ("" if mode is None else "  (as asked)"))
     if policy.guarantee is None or not policy.guarantee.per_family:
-        typer.echo(f"threshold  {policy.threshold:.4f} for {policy.coverage:.0%} coverage")
+        typer.echo(f"threshold  {policy.threshold:.4f} for {policy.coverage:.0%} coverage{_withheld(policy, coverage)}")
     else:
         for family, threshold in policy.guarantee.thresholds.items():
             typer.echo(f"threshold  {'none  ' if threshold is None else f'{threshold:.4f}'} for {family}")
@@ -186,15 +186,37 @@ def run(
     typer.echo(f"policy     {out}")
 
 
-def _provable(policy: recap.Policy, labelled: recap.MarginTable) -> str:
-    """What so few units can promise at best."""
-    from recap.policy.certify import smallest_risk
+def _withheld(policy: recap.Policy, coverage: float | None) -> str:
+    """Why less is accepted than was asked for; nothing where it is not."""
+    from recap.commands import COVERAGE
 
-    told = "with 90 % confidence, "
+    asked = COVERAGE if coverage is None else coverage
+    kinds = [(policy.repair, "are corrected"), (policy.undecided, "cannot be told")]
+    why = " or ".join(word for part, word in kinds if part is not None)
+    if not why or policy.guarantee is not None or f"{policy.coverage:.0%}" == f"{asked:.0%}":
+        return ""
+    return f" (within the threshold for the {asked:.0%} asked for, answers that {why} are not accepted)"
+
+
+def _provable(table: recap.MarginTable, policy: recap.Policy, options: dict[str, Any]) -> str:
+    """What so few units can promise at best: what --risk-at-most would grant with the same options."""
+    from recap.commands import CONFIDENCE_LEVEL
+    from recap.policy.calibration import smallest_provable
+    from recap.policy.guarantee import percent
+
+    asked: dict[str, Any] = opt.pick(options, "gate mode level undecided")
+    asked |= {"repair": policy.repair and policy.repair.wrong_at_most}
+    confidence = CONFIDENCE_LEVEL if options["confidence"] is None else options["confidence"]
+    how = "--risk-at-most"
+    if policy.repair is not None:
+        how += f" with --repair-at-most {policy.repair.wrong_at_most:g}"
+    if policy.staged is not None:
+        asked["mode"], how = None, f"{how} without --mode staged"
     try:
-        smallest = smallest_risk(policy.scores(labelled), 0.9, mode=None if policy.staged else policy.mode)
+        smallest = smallest_provable(table, confidence, **asked)
     except recap.RecapError as error:
         return f"nothing can be promised about errors: {error}"
+    told = f"with {percent(confidence)} confidence, "
     if smallest is None:
         return f"{told}these units cannot promise any risk below 1"
-    return f"{told}the smallest risk that these units could promise is {smallest:.3g} (--risk-at-most)"
+    return f"{told}the smallest risk that these units could promise is {smallest:.3g} ({how})"

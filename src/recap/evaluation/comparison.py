@@ -18,6 +18,7 @@ from recap.evaluation.metrics import FOUR
 from recap.evaluation.result import FEW_UNITS
 from recap.evaluation.tables import headings, points, share
 from recap.policy import labelled_rows
+from recap.policy.policy import check_shares
 from recap.risks import compute_risk, offered, risk_named
 from recap.statistics import DRAWS, Interval, draw_units, interval, resample_metrics, resample_share, widened
 from recap.table import MarginTable, Row, as_table
@@ -146,9 +147,7 @@ def compare(
     Rows are matched by id, and both sides see the same resampled units. Accuracy and H-FPR are at this exact coverage
     within the compared rows; gains are the second side's over the first's, and a lower H-FPR or FPR is a gain.
     """
-    for name, value in (("coverage", coverage), ("level", level)):
-        if not 0 < value <= 1 or (name == "level" and value == 1):
-            raise RecapError(f"{name} is {value:g}; it must lie between 0 and 1")
+    check_shares(coverage, level)
     if draws < 2:
         raise RecapError(f"draws is {draws}; an interval needs many")
     one = as_table(first, graph)

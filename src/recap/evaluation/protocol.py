@@ -17,6 +17,7 @@ from recap.evaluation.metrics import FOUR, METRICS, direct_rates, measure
 from recap.evaluation.result import FEW_UNITS, Evaluation, Measured
 from recap.evaluation.splits import SPLITS, calibration_rows, is_calibration
 from recap.policy import IMG, SELECTOR, Policy, Scores, calibrate, labelled_rows
+from recap.policy.policy import check_shares
 from recap.policy.repair import REPAIR_RISK
 from recap.progress import progress as bar
 from recap.risks import compute_risk, is_own, offered, risk_named
@@ -67,10 +68,7 @@ def evaluate(
     """
     if splits < 1:
         raise RecapError(f"splits is {splits}; at least one is needed")
-    if not 0 < coverage <= 1:
-        raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
-    if not 0 < level < 1:
-        raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
+    check_shares(coverage, level)
     if repair_at_most is not None and not repair:
         raise RecapError("--repair-at-most belongs to --repair")
     table = as_table(table, graph)

@@ -28,6 +28,7 @@ FORMATS = (*STRANGERS_FORMATS, "AVIF", "JPEG2000", "PPM")
 """what is opened on one's own machine. Pillow's others are formats of their time, and hardly tested since"""
 MOST_SCANS, MOST_SEGMENTS = 100, 1000
 """of a JPEG: cameras and libraries write about ten scans, and a few dozen segments"""
+MOVES = "it moves; send a single frame"
 ROWS = 256
 """laid on white at a time"""
 
@@ -83,8 +84,7 @@ def read_header(data: bytes, most_pixels: int) -> tuple[int, int]:
             with Image.open(io.BytesIO(data), formats=STRANGERS_FORMATS) as header:
                 width, height = header.size
                 _check_tiles(header)
-                # A photograph with a second one behind it (MPO) shows its first; what else has frames moves.
-                moves = width * height <= most_pixels and header.format != "MPO" and _moves(header)
+                moves = width * height <= most_pixels and _moves(header)
     except (RecapError, MemoryError):
         raise
     except Exception:  # decoders raise what they like on hostile files, and none of it is a stranger's business
@@ -93,13 +93,17 @@ def read_header(data: bytes, most_pixels: int) -> tuple[int, int]:
     if width * height > most_pixels:
         raise RecapError(f"image: {width} × {height} pixels are too many (at most {most_pixels // 1_000_000} million)")
     if moves:
-        raise RecapError("image: it moves; send a single frame")
+        raise RecapError(f"image: {MOVES}")
     return width, height
 
 
 def _moves(header: Image.Image) -> bool:
+    """Whether it has several frames, of which none is the picture that a question is about.
+
+    A photograph with a second one behind it (MPO) shows its first.
+    """
     # Not n_frames: that walks through all of them.
-    return bool(getattr(header, "is_animated", False))
+    return header.format != "MPO" and bool(getattr(header, "is_animated", False))
 
 
 def _check_tiles(picture: Image.Image) -> None:
@@ -151,6 +155,8 @@ def _opened(source: str | Path | bytes, formats: tuple[str, ...]) -> Generator[I
                     raise RecapError(f"{name}: {width} × {height} pixels are too many (at most {most} million)")
                 if min(width, height) < SMALLEST_SIDE:
                     raise RecapError(f"{name}: a picture of {width} × {height} pixels shows nothing")
+                if _moves(picture):
+                    raise RecapError(f"{name}: {MOVES}")
                 yield picture
     except (RecapError, MemoryError):
         raise

@@ -58,6 +58,20 @@ def crop_note(kept: tuple[float, float]) -> str:
     return f"the processor shows the model only the middle {share:.0%} of the picture's {side}; --pad keeps all of it"
 
 
+ELONGATED = 20
+"""times as wide as high, or as high as wide: such a picture is scaled until little of its shorter side is left"""
+
+
+def shape_note(size: tuple[int, int]) -> str:
+    """What should be known about a verdict on a picture of this width and height; nothing where its shape is usual."""
+    width, height = size
+    times = max(size) / max(1, min(size))
+    if times < ELONGATED:
+        return ""
+    shape = "as wide as high" if width > height else "as high as wide"
+    return f"the picture is {times:.0f} times {shape}; scaled for a model, little of it can be recognised: cut it"
+
+
 def crops_note(kept: Sequence[tuple[float, float]]) -> str:
     """The same about many pictures, in one line."""
     least = [min(shares) for shares in kept if min(shares) < ALL_BUT]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from recap.errors import RecapError, one_of
-from recap.policy.certify import certify, tuning_rows
+from recap.policy.certify import Trial, check_asked, trial, tuning_rows
 from recap.policy.choose import utility_gate
 from recap.policy.correct import repair_on, with_repair
 from recap.policy.decide import check_policy
@@ -99,6 +100,44 @@ def certify_table(
 
     `repair` and `undecided` as in `calibrate_table`; what they take away from acceptance is fixed on tuning units.
     """
+    check_asked(risk_at_most, confidence, of)
+    options: dict[str, Any] = {"of": of, "per": per, "mode": mode, "level": level, "gate": gate}
+    tested, more = _trial(table, confidence, **options, repair=repair, undecided=undecided)
+    policy = replace(tested.certified(risk_at_most), **more)
+    return with_presuppositions(policy, table if presuppositions is None else presuppositions)
+
+
+def smallest_provable(
+    table: MarginTable,
+    confidence: float = 0.9,
+    *,
+    of: Event = "error",
+    per: str | None = None,
+    mode: str | None = None,
+    level: float = 0.95,
+    gate: str | None = "paper",
+    repair: float | None = None,
+    undecided: bool = False,
+) -> float | None:
+    """The smallest risk that `certify_table` grants for the same rows and options; None where none below 1."""
+    options: dict[str, Any] = {"of": of, "per": per, "mode": mode, "level": level, "gate": gate}
+    found = _trial(table, confidence, **options, repair=repair, undecided=undecided)[0].smallest()
+    return None if found is None or found[0] >= 1 else found[0]
+
+
+def _trial(
+    table: MarginTable,
+    confidence: float,
+    *,
+    of: Event,
+    per: str | None,
+    mode: str | None,
+    level: float,
+    gate: str | None,
+    repair: float | None,
+    undecided: bool,
+) -> tuple[Trial, dict[str, Any]]:
+    """What tunes and what is tested, and what else the tuning units give to the policy."""
     check_mode(mode)
     _check_extensions(mode, repair, undecided)
     rows = labelled_rows(table)
@@ -123,21 +162,9 @@ def certify_table(
         barred |= tells.says(seen)
     if mode is not None and mode not in MODES:
         fitted, scores = fitted_on_tuning(scores, rows, mode, tuning)
-    policy = certify(
-        scores,
-        risk_at_most,
-        confidence,
-        of=of,
-        per=per,
-        graph=table.graph.hash,
-        model=table.model,
-        mode=mode,
-        level=level,
-        tuning=tuning,
-        barred=barred,
-    )
-    policy = replace(policy, repair=corrects, undecided=tells, fitted=fitted, utility=utility)
-    return with_presuppositions(policy, table if presuppositions is None else presuppositions)
+    made: dict[str, Any] = {"graph": table.graph.hash, "model": table.model, "mode": mode, "level": level}
+    tested = trial(scores, confidence, of=of, per=per, **made, tuning=tuning, barred=barred)
+    return tested, {"repair": corrects, "undecided": tells, "fitted": fitted, "utility": utility}
 
 
 def with_presuppositions(policy: Policy, table: MarginTable) -> Policy:

@@ -9,6 +9,7 @@ candidates costs nothing). All that was chosen from data was chosen on units tha
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,11 @@ from recap.policy.policy import Policy, calibrate, with_reference
 from recap.policy.scores import Scores
 from recap.risks import FITTED
 from recap.statistics import SEED, errors, hallucinations
-from recap.statistics.betting import Spread, UnitSums, predicted_bounds, risk_at_most, risk_bound, unit_sums
+from recap.statistics.betting import RISKS, predicted_bounds, risk_at_most, smallest_of
+from recap.statistics.sequence import Rows, Walk
 
 TUNING, FITTING = 0.2, 0.4
 """share of the units that tunes; of a mode that is fitted, more are needed"""
-CANDIDATES = 100
 FEWEST_UNITS = 4
 IMPOSSIBLE = 1e-9
 """a risk that nothing can show: what is asked for where only the smallest provable one is of interest"""
@@ -47,113 +48,152 @@ def certify(
     tuning: Bools | None = None,
     barred: Bools | None = None,
 ) -> Policy:
-    """A policy that keeps the risk, from labelled rows; where none can, an error names the smallest provable risk.
+    """A policy that keeps the risk, from labelled rows; where none can, an error names the smallest provable risk."""
+    check_asked(risk_limit, confidence, of)
+    options: dict[str, Any] = {"of": of, "per": per, "graph": graph, "model": model, "mode": mode, "level": level}
+    return trial(scores, confidence, **options, tuning=tuning, barred=barred).certified(risk_limit)
+
+
+def trial(
+    scores: Scores,
+    confidence: float,
+    *,
+    of: Event = "error",
+    per: str | None = None,
+    graph: str,
+    model: str | None = None,
+    mode: str | None = None,
+    level: float = 0.95,
+    tuning: Bools | None = None,
+    barred: Bools | None = None,
+) -> Trial:
+    """All of a promise that is fixed before a risk is asked for.
 
     `barred` rows are never accepted, whatever their risk; which ones may rest on the `tuning` rows alone.
     """
-    _check(scores, risk_limit, confidence, of, per, mode)
+    _check(scores, confidence, of, per, mode)
     tuning = tuning_rows(scores, mode) if tuning is None else tuning
     groups = _groups(scores, tuning, per)
-    delta = (1 - confidence) / len(groups)
     policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph=graph, model=model, mode=mode, level=level)
-    if per is None:
-        policy = with_worthy_fallback(policy, scores, tuning, of, risk_limit, delta)
-    risk = policy.apply(scores).risk
+    variants = (policy,)
+    if per is None and policy.fallback is not None:
+        variants = (policy, replace(policy, fallback=None, cdfs=replace(policy.cdfs, branch=None)))
     left = np.ones(len(scores), dtype=bool) if barred is None else ~barred
-    rows = Rows(np.where(left, risk, np.nan), _bad(scores, of), scores.units)
-    parts = tuple(
-        certify_part(rows.where(mine & tuning), rows.where(mine & ~tuning), risk_limit, delta, name)
-        for name, mine in groups.items()
-    )
-    guarantee = Guarantee(
-        risk_at_most=risk_limit,
-        confidence=confidence,
-        of=of,
-        tuning_units=len(np.unique(scores.units[tuning])),
-        parts=parts,
-    )
-    shown = [part.threshold for part in parts if part.threshold is not None]
-    if not shown:
-        raise RecapError(_refusal(guarantee, scores.n_units))
-    policy = with_reference(policy, scores)
-    promised = replace(policy, threshold=max(shown), counts=Counts.of(scores), guarantee=guarantee)
-    accepted = (promised.apply(scores).accepted & left)[~tuning]
-    return replace(promised, coverage=float(max(accepted.mean(), 1 / len(accepted))))
+    return Trial(scores, confidence, of, tuning, left, groups, variants)
 
 
-def smallest_risk(scores: Scores, confidence: float, of: Event = "error", mode: str | None = None) -> float | None:
-    """The smallest risk that the rows can show with this confidence, at some coverage; None where none below 1."""
-    _check(scores, 0.5, confidence, of, None, mode)
-    tuning = tuning_rows(scores, mode)
-    policy = calibrate(scores.where(tuning), TUNING_COVERAGE, graph="", mode=mode)
-    policy = with_worthy_fallback(policy, scores, tuning, of, IMPOSSIBLE, 1 - confidence)
-    rows = Rows(policy.apply(scores).risk, _bad(scores, of), scores.units)
-    found = certify_part(rows.where(tuning), rows.where(~tuning), IMPOSSIBLE, 1 - confidence).smallest
-    return None if found is None or found >= 1 else found
+@dataclass(frozen=True)
+class Trial:
+    """Rows that tune and rows that are tested, and what the former chose."""
 
+    scores: Scores
+    confidence: float
+    of: Event
+    tuning: Bools
+    left: Bools
+    """rows that may be accepted"""
+    groups: dict[str | None, Bools]
+    """the rows of each part"""
+    variants: tuple[Policy, ...]
+    """mode and CDFs; where there is a fallback, a second time without it"""
 
-def with_worthy_fallback(
-    policy: Policy, scores: Scores, tuning: Bools, of: Event, risk_limit: float, delta: float
-) -> Policy:
-    """The policy, without its fallback where the tuning units suggest that more can be promised inside the graph alone.
+    @property
+    def delta(self) -> float:
+        """What may go wrong in each part."""
+        return (1 - self.confidence) / len(self.groups)
 
-    One threshold accepts the same share in both branches: where confidence outside the graph is worth little, its
-    errors would use up what may go wrong inside.
-    """
-    if policy.fallback is None:
-        return policy
-    alone = replace(policy, fallback=None, cdfs=replace(policy.cdfs, branch=None))
-    units = scores.n_units - len(np.unique(scores.units[tuning]))
+    def certified(self, risk_limit: float) -> Policy:
+        """The policy that keeps this risk; where none does, an error names the smallest provable one."""
+        scores, tuning = self.scores, self.tuning
+        policy = self.tuned_for(risk_limit)
+        parts = tuple(
+            certify_part(tune, test, risk_limit, self.delta, name) for name, (tune, test) in self._parts(policy).items()
+        )
+        shown = [part.threshold for part in parts if part.threshold is not None]
+        if not shown:
+            raise RecapError(self._refusal(risk_limit))
+        guarantee = Guarantee(
+            risk_at_most=risk_limit,
+            confidence=self.confidence,
+            of=self.of,
+            tuning_units=len(np.unique(scores.units[tuning])),
+            parts=parts,
+        )
+        policy = with_reference(policy, scores)
+        promised = replace(policy, threshold=max(shown), counts=Counts.of(scores), guarantee=guarantee)
+        accepted = (promised.apply(scores).accepted & self.left)[~tuning]
+        return replace(promised, coverage=float(max(accepted.mean(), 1 / len(accepted))))
 
-    def promising(some: Policy) -> tuple[float, float]:
-        """Predicted coverage at this risk, then how small a risk might be shown at all."""
-        rows = Rows(some.apply(scores).risk, _bad(scores, of), scores.units).where(tuning)
-        found = rows.candidates()
-        bounds = predicted_bounds(found, units, delta)
-        shares = found.accepted.sum(axis=0) / len(rows.risk)
-        return float(np.where(bounds <= risk_limit, shares, 0.0).max()), -float(bounds.min())
+    def tuned_for(self, risk_limit: float) -> Policy:
+        """The variant that is tested for this risk."""
+        return self.variants[int(self._variant(np.array([risk_limit]))[0])]
 
-    return alone if promising(alone) > promising(policy) else policy
+    def smallest(self, refused: float = 0.0) -> tuple[float, str | None] | None:
+        """The smallest risk from which on `certified` grants every one, and the family for which it does.
+
+        1 where it grants none below, None where nothing can be tested; `refused` was asked for already.
+        """
+        taken = self._variant(RISKS)
+        walks = [
+            {name: Walk.of(*rows, self.delta) for name, rows in self._parts(some).items()} for some in self.variants
+        ]
+        found: list[tuple[float, str | None]] = []
+        for name in self.groups:
+            mine = [each[name] for each in walks]
+            if any(walk is not None for walk in mine):
+                shown = [np.zeros(len(RISKS), dtype=bool) if walk is None else walk.shows(RISKS) for walk in mine]
+                granted = np.choose(taken, shown) & (refused < RISKS)
+                found.append((smallest_of(granted), name))
+        return min(found, key=lambda each: each[0], default=None)
+
+    def _parts(self, policy: Policy) -> dict[str | None, tuple[Rows, Rows]]:
+        """The rows that tune and those that are tested, of each part."""
+        risk = np.where(self.left, policy.apply(self.scores).risk, np.nan)
+        rows = Rows(risk, _bad(self.scores, self.of), self.scores.units)
+        return {
+            name: (rows.where(mine & self.tuning), rows.where(mine & ~self.tuning))
+            for name, mine in self.groups.items()
+        }
+
+    def _variant(self, risk_limits: Floats) -> NDArray[np.intp]:
+        """Which variant is tested for each risk: the one without a fallback where the tuning units suggest that more
+        can be promised inside the graph alone.
+
+        One threshold accepts the same share in both branches: where confidence outside the graph is worth little, its
+        errors would use up what may go wrong inside.
+        """
+        if len(self.variants) == 1:
+            return np.zeros(len(risk_limits), dtype=np.intp)
+        units = self.scores.n_units - len(np.unique(self.scores.units[self.tuning]))
+
+        def promising(some: Policy) -> tuple[Floats, float]:
+            """Predicted coverage at each risk, and how small a risk might be shown at all."""
+            rows = Rows(some.apply(self.scores).risk, _bad(self.scores, self.of), self.scores.units).where(self.tuning)
+            found = rows.candidates()
+            bounds = predicted_bounds(found, units, self.delta)
+            shares = found.accepted.sum(axis=0) / len(rows.risk)
+            return np.where(bounds <= risk_limits[:, None], shares, 0.0).max(axis=1), float(bounds.min())
+
+        (both, least), (inside, least_inside) = (promising(some) for some in self.variants)
+        return ((inside > both) | ((inside == both) & (least_inside < least))).astype(np.intp)
+
+    def _refusal(self, risk_limit: float) -> str:
+        units, found = self.scores.n_units, self.smallest(refused=risk_limit)
+        asked = f"a risk of at most {risk_limit:g} cannot be shown with {self.confidence:g} confidence"
+        if found is None:
+            return f"{asked}: {units} units are too few to test anything; label more"
+        smallest, family = found
+        where = f" (for {family})" if family else ""
+        if smallest >= 1.0:
+            return f"{asked}: with these {units} units no risk below 1 is provable{where}: too few, or too many are bad"
+        return (
+            f"{asked}: with these {units} units the smallest provable risk is {smallest:.3g}{where}; "
+            "label more units (recap plan says how many), or allow more risk"
+        )
 
 
 def _bad(scores: Scores, of: Event) -> Bools:
     return (errors if of == "error" else hallucinations)(scores.yes, scores.positive)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """What is tested: each row's risk, whether it is bad, its unit."""
-
-    risk: Floats
-    bad: Bools
-    units: NDArray[np.intp]
-
-    def where(self, keep: Bools) -> Rows:
-        return Rows(self.risk[keep], self.bad[keep], self.units[keep])
-
-    def scored(self) -> Rows:
-        """Those that could be accepted at all."""
-        return self.where(~np.isnan(self.risk))
-
-    def thresholds(self) -> Floats:
-        """Candidates: the risks at a hundred shares of these rows."""
-        shares = np.arange(1, CANDIDATES + 1) / CANDIDATES
-        return np.unique(np.quantile(self.scored().risk, shares, method="inverted_cdf"))
-
-    def cap(self) -> int:
-        """The most answers that a unit has."""
-        return int(np.unique(self.scored().units, return_counts=True)[1].max(initial=1))
-
-    def sums(self, thresholds: Floats, cap: float) -> UnitSums:
-        """By unit, in an order that has nothing to do with what they hold."""
-        some = self.scored()
-        sums = unit_sums(some.risk, some.bad, some.units, thresholds, cap)
-        order = np.random.default_rng(SEED).permutation(len(sums))
-        return UnitSums(sums.bad[order], sums.accepted[order], cap)
-
-    def candidates(self) -> UnitSums:
-        """These rows at their own candidates."""
-        return self.sums(self.thresholds(), self.cap())
 
 
 def certify_part(
@@ -174,19 +214,14 @@ def certify_part(
         coverage=0.0,
         events=0,
     )
-    if not len(tuning.scored().risk) or not units:
+    walk = Walk.of(tuning, tested, delta, most)
+    if walk is None:
         return nothing
-    thresholds = tuning.thresholds()
-    thresholds = thresholds[thresholds <= most]
-    before, sums = tuning.sums(thresholds, cap), tested.sums(thresholds, cap)
-    bounds = predicted_bounds(before, units, delta)
-    start = len(bounds) - 1 - int(np.argmin(bounds[::-1]))
-    spread = Spread.of(before)
-    shown = risk_at_most(sums.after(start), risk_limit, delta, spread.after(start))
+    shown = risk_at_most(walk.sums, risk_limit, delta, walk.spread)
     steps = len(shown) if shown.all() else int(np.argmin(shown))
     if not steps:
-        return replace(nothing, smallest=min(risk_bound(sums.column(start), delta, spread.column(start)), 1.0))
-    threshold = float(thresholds[start + steps - 1])
+        return replace(nothing, smallest=smallest_of(walk.shows(RISKS)))
+    threshold = float(walk.thresholds[steps - 1])
     accepted = tested.risk <= threshold
     events = int((accepted & tested.bad).sum())
     return replace(nothing, threshold=threshold, coverage=float(accepted.mean()), events=events)
@@ -225,30 +260,16 @@ def _groups(scores: Scores, tuning: Bools, per: str | None) -> dict[str | None, 
     return often
 
 
-def _refusal(guarantee: Guarantee, units: int) -> str:
-    asked = f"a risk of at most {guarantee.risk_at_most:g} cannot be shown with {guarantee.confidence:g} confidence"
-    best = min(guarantee.parts, key=lambda part: 1.0 if part.smallest is None else part.smallest)
-    where = f" (for {best.family})" if best.family else ""
-    if best.smallest is None:
-        return f"{asked}: {units} units are too few to test anything; label more"
-    if best.smallest >= 1.0:
-        return f"{asked}: with these {units} units no risk below 1 is provable{where}: too few, or too many are bad"
-    return (
-        f"{asked}: with these {units} units the smallest provable risk is {best.smallest:.3g}{where}; "
-        "label more units (recap plan says how many), or allow more risk"
-    )
-
-
 def check_asked(risk_limit: float, confidence: float, of: str) -> None:
     """Complain about a promise that nothing could show."""
     for name, value in (("risk-at-most", risk_limit), ("confidence", confidence)):
         if not 0 < value < 1:
-            raise RecapError(f"{name} is {value:g}; it must lie between 0 and 1")
+            raise RecapError(f"{name} is {value:g}; it must lie strictly between 0 and 1")
     one_of(of, EVENTS, "an event")
 
 
-def _check(scores: Scores, risk_limit: float, confidence: float, of: str, per: str | None, mode: str | None) -> None:
-    check_asked(risk_limit, confidence, of)
+def _check(scores: Scores, confidence: float, of: str, per: str | None, mode: str | None) -> None:
+    check_asked(0.5, confidence, of)
     if per is not None:
         one_of(per, ("family",), "a kind of group")
     if mode == STAGED:

@@ -17,7 +17,7 @@ import numpy as np
 
 from recap.arrays import Bools, Floats
 from recap.errors import RecapError
-from recap.policy.certify import FEWEST_UNITS, IMPOSSIBLE, Rows, certify_part
+from recap.policy.certify import FEWEST_UNITS, IMPOSSIBLE, certify_part
 from recap.policy.choose import AUDITABLE
 from recap.policy.modes import fitted_on_tuning
 from recap.policy.repair import Repair
@@ -26,6 +26,7 @@ from recap.risks import offered
 from recap.risks.fitted import Fit
 from recap.statistics import errors
 from recap.statistics.betting import predicted_bounds
+from recap.statistics.sequence import Rows
 from recap.table import MarginTable
 
 
@@ -61,7 +62,7 @@ def find_repair(
     """The ranking that promises most on the tuning units, and the threshold that the others show."""
     for name, value in (("repair-at-most", wrong_at_most), ("confidence", confidence)):
         if not 0 < value < 1:
-            raise RecapError(f"{name} is {value:g}; it must lie between 0 and 1")
+            raise RecapError(f"{name} is {value:g}; it must lie strictly between 0 and 1")
     if scores.n_units < FEWEST_UNITS or not rankings:
         raise RecapError(f"nothing can be corrected: {_lacking(scores, rankings)}")
     right, delta = ~errors(scores.yes, scores.positive), 1 - confidence

@@ -72,9 +72,13 @@ class Gate:
                 f"and confidence Hall-AUC at least {self.hall_auc_lower:.3f} > {self.hall_auc_limit}"
             )
         failed: list[str] = []
-        if not self.hfpr_upper < self.hfpr_limit:
+        if math.isnan(self.hfpr):
+            failed.append("direct H-FPR cannot be told: no statement here is false")
+        elif not self.hfpr_upper < self.hfpr_limit:
             failed.append(f"direct H-FPR may be {self.hfpr_upper:.3f} ≥ {self.hfpr_limit}")
-        if not self.hall_auc_lower > self.hall_auc_limit:
+        if math.isnan(self.hall_auc):
+            failed.append("confidence Hall-AUC cannot be told: it needs false assertions and other answers")
+        elif not self.hall_auc_lower > self.hall_auc_limit:
             failed.append(f"confidence Hall-AUC may be {self.hall_auc_lower:.3f} ≤ {self.hall_auc_limit}")
         return "relation evidence alone: " + " and ".join(failed)
 

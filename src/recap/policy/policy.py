@@ -254,7 +254,7 @@ def check_shares(coverage: float, level: float) -> None:
     if not 0 < coverage <= 1:
         raise RecapError(f"coverage is {coverage:g}; it must lie in (0, 1]")
     if not 0 < level < 1:
-        raise RecapError(f"level is {level:g}; it must lie between 0 and 1")
+        raise RecapError(f"level is {level:g}; it must lie strictly between 0 and 1")
 
 
 def _check(scores: Scores, coverage: float, mode: str | None, first_stage: float, level: float) -> None:

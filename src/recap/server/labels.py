@@ -16,7 +16,7 @@ from recap.policy import decide
 from recap.policy.monitor import RiskState
 from recap.server.intake.bodies import read_document
 from recap.server.metrics import Metrics
-from recap.server.review import ReviewQueue
+from recap.server.review import ReviewQueue, of_review
 from recap.server.routes import body_schema, refusals
 from recap.server.service import Service, public_name
 from recap.table import MarginTable, Row, row_from_fields
@@ -45,7 +45,9 @@ class Label(BaseModel):
     )
     label: Literal["yes", "no"] = Field(description="Whether the statement holds.")
     picture: Annotated[str, Field(min_length=1, max_length=400)] | None = Field(
-        None, description="A name of the picture, the same for all its answers: of one picture, one answer counts."
+        None,
+        description="A name of the picture, the same for all its answers: of one picture, one answer counts. A row of "
+        "`GET /v1/review` keeps the name that it has there.",
     )
     random: StrictBool = Field(
         True,
@@ -80,11 +82,12 @@ class LabelsResponse(BaseModel):
     risk: RiskState
 
 
-def _refuse_contradictions(rows: Sequence[Row], labels: Sequence[str]) -> None:
+def _refuse_contradictions(rows: Sequence[Row | str], labels: Sequence[str]) -> None:
     """A statement about a picture holds or does not, whatever was answered."""
-    said: dict[tuple[str, ...], int] = {}
+    said: dict[tuple[str, ...] | str, int] = {}
     for i, (row, label) in enumerate(zip(rows, labels, strict=True)):
-        first = said.setdefault((row.unit, row.subject, row.relation, row.object), i)
+        about = row if isinstance(row, str) else (row.unit, row.subject, row.relation, row.object)
+        first = said.setdefault(about, i)
         if labels[first] != label:
             raise RecapError(f'labels.{i}: "{label}" contradicts labels.{first}, which is about the same statement')
 
@@ -101,12 +104,13 @@ def add_labels(
 
     own = {str(auditor.model.identity), public_name(auditor.model.identity.name)}
 
-    def row_of(each: Label) -> Row:
+    def row_of(each: Label) -> Row | str:
+        """The answer; its id where that is all that is left of it, because it has a label already."""
         if each.id is not None:
             row = None if queue is None else queue.kept(each.id)
-            if row is None:
+            if row is None and (queue is None or each.id not in queue.labelled):
                 raise RecapError(f"no answer {quoted(each.id)} is kept for review")
-            return row
+            return row or each.id
         row = row_from_fields(each.row or {}, auditor.graph)
         if len(row.model_dump_json()) > LONGEST_ROW:
             raise RecapError(f"it is longer than {LONGEST_ROW >> 10} KiB")
@@ -120,29 +124,33 @@ def add_labels(
             raise RecapError(f"several models are served, and {about}: give the model of the verdict, too")
         if row.label not in (None, each.label):
             raise RecapError(f'its own label is "{row.label}", and "{each.label}" is given')
-        return row.model_copy(update={"unit": each.picture, "label": None})
+        return row.model_copy(update={"unit": row.unit if of_review(row) else each.picture, "label": None})
 
     def count(given: LabelsRequest) -> LabelsResponse:
         watch = metrics.risk
         if auditor.policy is None or watch is None:
             raise HTTPException(404, "nothing is calibrated: no answer is accepted, and no risk is watched")
-        rows: list[Row] = []
+        rows: list[Row | str] = []
         for i, each in enumerate(given.labels):
             try:
                 rows.append(row_of(each))
             except RecapError as error:
                 raise RecapError(f"labels.{i}.{'row' if each.id is None else 'id'}: {error}") from None
         _refuse_contradictions(rows, [each.label for each in given.labels])
-        table = MarginTable(tuple(rows), auditor.graph, source="labels")
-        decisions = list(decide(auditor.policy, table, any_model=True, reject_foreign=True))
-        at_random = [each.random and each.id is None for each in given.labels]
-        told = [(row, each.label, random) for row, each, random in zip(rows, given.labels, at_random, strict=True)]
+        whole = [row for row in rows if isinstance(row, Row)]
+        table = MarginTable(tuple(whole), auditor.graph, source="labels")
+        decisions = iter(decide(auditor.policy, table, any_model=True, reject_foreign=True) if whole else ())
+        told = [
+            (row, each.label, each.random and isinstance(row, Row) and not of_review(row))
+            for row, each in zip(rows, given.labels, strict=True)
+        ]
+        accepted = [isinstance(row, Row) and next(decisions).accepted for row in rows]
         with turn:  # requests are counted in threads, and a watch has one writer
             written = 0 if queue is None else queue.take(told)
             counted = sum(
                 watch.observe(row.unit, row.says_yes, label == "yes")
-                for (row, label, random), decision in zip(told, decisions, strict=True)
-                if decision.accepted and random
+                for (row, label, random), taken in zip(told, accepted, strict=True)
+                if isinstance(row, Row) and taken and random
             )
             return LabelsResponse(counted=counted, written=written, risk=watch.state())
 

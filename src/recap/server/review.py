@@ -73,16 +73,19 @@ class ReviewQueue:
         table = MarginTable(rows, self.graph, source="the review queue")
         return MarginTable(tuple(review_queue(policy, table, number)) if rows else (), self.graph)
 
-    def take(self, rows: Sequence[tuple[Row, str, bool]]) -> int:
-        """Write answers with their labels to the table, each once; `True` for one that was picked at random."""
+    def take(self, rows: Sequence[tuple[Row | str, str, bool]]) -> int:
+        """Write answers with their labels to the table, each once; `True` for one that was picked at random.
+
+        Of an answer that has a label already its id is enough.
+        """
         with self._turn:
             fresh: dict[str, Row] = {}
             for i, (row, label, random) in enumerate(rows):
-                name = answer_id(row)
+                name = row if isinstance(row, str) else answer_id(row)
                 if self.labelled.get(name) not in (None, label):
                     told = f'labels.{i}: the table of labels has "{self.labelled[name]}" for this answer'
                     raise HTTPException(409, f"{told}; nothing was counted or written")
-                if name not in self.labelled:
+                if name not in self.labelled and not isinstance(row, str):
                     said = row.model_dump(include=set(Row.model_fields))
                     more = {"id": name, "dataset": DATASETS[random], "label": label, "model": self.model, "image": None}
                     fresh[name] = Row.model_validate(said | more)
@@ -103,6 +106,11 @@ def answer_id(row: Row) -> str:
     """The same for the same answer about the same picture."""
     told = (row.unit, row.subject, row.relation, row.object, "yes" if row.says_yes else "no")
     return hashlib.blake2b("\n".join(told).encode(), digest_size=12).hexdigest()
+
+
+def of_review(row: Row) -> bool:
+    """Whether it is a row that the queue gave out: no other has the id that follows from what it says."""
+    return row.id == answer_id(row)
 
 
 class ReviewAnswer(BaseModel):

@@ -27,8 +27,8 @@ AIM = 1.1
 """what is replicated pays a little more than 1/δ, which would otherwise be reached only with the last unit"""
 BOLDEST = 0.98
 """share of the largest bet that the worst unit would survive"""
-BOUND_STEP = 0.002
-"""upper bounds are found in such steps"""
+RISKS: Floats = np.arange(1, 500) / 500
+"""among which upper bounds are found: in steps of 0.002, each the very number that its decimals are read as"""
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,14 @@ def risk_bound(sums: UnitSums, delta: float, spread: Spread) -> float:
 
     Every α above it is shown as well, so that it holds although it was found among many.
     """
-    alphas = np.arange(BOUND_STEP, 1.0, BOUND_STEP)
-    shown = risk_at_most(sums, alphas, delta, spread)
+    return smallest_of(risk_at_most(sums, RISKS, delta, spread))
+
+
+def smallest_of(shown: Bools) -> float:
+    """The smallest of `RISKS` from which on all are shown; 1 where the largest is not."""
     beyond = np.flatnonzero(~shown)
-    return float(alphas[0] if not len(beyond) else min(1.0, alphas[beyond[-1]] + BOUND_STEP))
+    first = int(beyond[-1]) + 1 if len(beyond) else 0
+    return float(RISKS[first]) if first < len(RISKS) else 1.0
 
 
 def share_interval(event: Bools, among: Bools, units: NDArray[np.intp], level: float = 0.95) -> tuple[float, float]:
