@@ -8,7 +8,7 @@ import transformers
 
 from recap.models.contract import Request
 from recap.models.fp8 import Fp8Linear, use_fp8
-from recap.models.layers import ReadRowsOnly
+from recap.models.layers import ReadRowsOnly, project_patches
 from recap.models.local import COMPILE_FROM, LocalModel
 from recap.models.prompt import Prompter
 from recap.models.scoring import Scorer
@@ -90,3 +90,33 @@ def test_only_a_long_job_compiles_and_only_where_nobody_decided(monkeypatch: pyt
     local.expect(enough)
     assert len(compiled) == 1
     assert "compiling" in say.said[-1]
+
+
+@pytest.mark.parametrize(("kind", "sides"), [(torch.nn.Conv2d, (4, 4)), (torch.nn.Conv3d, (2, 4, 4))])
+@torch.inference_mode()
+def test_patches_of_the_kernels_size_are_multiplied(kind: Any, sides: tuple[int, ...]) -> None:
+    torch.manual_seed(0)
+    patches, whole = torch.randn(7, 3, *sides), torch.randn(2, 3, *(4 * side for side in sides))
+    conv = kind(3, 10, sides, stride=sides)
+    wanted = conv(patches), conv(whole)
+    model = torch.nn.Sequential(conv, kind(3, 10, sides, stride=sides, padding=1), kind(3, 10, sides, stride=1))
+    project_patches(model)
+    assert [type(part) is kind for part in model] == [False, True, True]
+    assert isinstance(conv, kind)
+    found = conv(patches), conv(whole)
+    for each, other in zip(found, wanted, strict=True):
+        assert each.shape == other.shape
+        torch.testing.assert_close(each, other)
+    assert torch.equal(found[1], wanted[1]), "whole pictures are convolved as before"
+
+
+def test_a_tower_that_is_given_patches_multiplies_them() -> None:
+    model, processor = build("qwen3-vl-8b")
+    embeddings = [part for part in model.modules() if isinstance(part, torch.nn.Conv3d)]
+    before = LocalModel(model, processor, "tiny", plain=True)
+    assert [type(part) is torch.nn.Conv3d for part in embeddings] == [False]
+    shown: list[torch.Size] = []
+    embeddings[0].register_forward_hook(lambda part, given, _out: shown.append(given[0].shape[2:] + part.kernel_size))
+    before.margins([Request(picture(120, 90, 1), QUESTIONS[:1])])
+    assert all(tuple(each[:3]) == tuple(each[3:]) for each in shown)
+    assert shown

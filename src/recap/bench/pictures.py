@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,9 @@ from recap.probes import merge, plan_probes, printed_calls
 from recap.probing import Item, LocalEngine, ProbeRun
 from recap.store import Store
 
-WARMING = 160
-"""pictures before the clock runs: every kernel is compiled for sizes that are multiples of 16 and for others"""
+WARMING = 5
+"""budgets of tokens before the clock runs: batches grow to their full size, so that their memory is there, and every
+kernel is compiled for sizes that are multiples of 16 and for others"""
 ENDINGS = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff"}
 SAMPLED, ONE_BY_ONE = 48, 3
 """pictures on which batching without sharing, and asking call by call, are timed: both scale linearly"""
@@ -120,7 +122,7 @@ def bench_pictures(
         compile_layers(local.scorer.model, 2)
     start = time.monotonic()
     # Another mix of sizes than any batch that counts: the last pictures, backwards, one of them twice as often asked.
-    _run(local, _items(files[: -WARMING - 1 : -1], statements + 1))
+    _run(local, _items(_warming(local, files[::-1], statements), statements + 1))
     warm = time.monotonic() - start
     say(f"token trees: {len(items)} statements on {len(files)} pictures")
     if place.type == "cuda":
@@ -183,6 +185,12 @@ def _load(
     if dtype == FP8:
         use_fp8(weights)
     return LocalModel(weights, load_processor(model), Path(model).name, tokens=tokens, say=say)
+
+
+def _warming(local: LocalModel, files: Sequence[str], statements: int) -> Sequence[str]:
+    """As many of the pictures as fill the budgets before the clock runs."""
+    tokens = accumulate(local.size(image_size(name), 2 * statements) for name in files)
+    return files[: 1 + sum(1 for _ in takewhile(lambda each: each < WARMING * local.tokens, tokens))]
 
 
 def _items(files: Sequence[str], statements: int) -> list[Item]:

@@ -21,7 +21,7 @@ from recap.models.contract import ALL_BUT, crops_note
 from recap.models.load import load_model
 from recap.models.remote import is_remote
 from recap.probes import PROBE_SETS, Plan, question, ways
-from recap.probing import Engine, LocalEngine, ProbeRun, open_engine, plan_job, rows_of
+from recap.probing import Engine, LocalEngine, ProbeRun, open_engine, plan_job, rows_of, small_collections
 from recap.progress import running
 from recap.schemes import scheme_of
 from recap.store import Store
@@ -173,6 +173,7 @@ def probe(
     return found
 
 
+@small_collections()
 def probe_items(
     items: Sequence[Item],
     engine: Engine,

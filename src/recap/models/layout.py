@@ -23,6 +23,11 @@ if TYPE_CHECKING:
     from recap.models.packed import PackedAttention
 
 
+AT_ONCE = 1 << 23
+"""numbers that are copied to a GPU in one piece. Pinning takes long and holds up whatever is launched: the pixels of a
+batch go through a few small pieces of pinned memory, which torch uses again and again"""
+
+
 @dataclass(frozen=True)
 class TreeBatch:
     """Trees laid out, ready for their forward."""
@@ -36,8 +41,9 @@ class TreeBatch:
     """token ids, (rows, T)"""
     positions: torch.Tensor
     """(rows, T), or (3, rows, T) for models with M-RoPE"""
-    sight: torch.Tensor
-    """packed: per token the index behind its last descendant, (T,); padded: who sees whom, (rows, 1, T, T)"""
+    sight: tuple[torch.Tensor, ...]
+    """packed: per token the index behind its last descendant, (T,), and the mask's blocks; padded, a single one: who
+    sees whom, (rows, 1, T, T)"""
     vision: dict[str, Any]
     longest: int = 0
     """patches of the largest picture, where the processor tells"""
@@ -46,7 +52,7 @@ class TreeBatch:
 
     @property
     def tensors(self) -> list[torch.Tensor]:
-        given = (self.read, self.ids, self.positions, self.sight, *self.vision.values())
+        given = (self.read, self.ids, self.positions, *self.sight, *self.vision.values())
         return [each for each in given if isinstance(each, torch.Tensor)]
 
 
@@ -66,14 +72,16 @@ class Layout:
         positions = self._positions(trees, prompted)
         if packed is not None:
             row = packed.row(trees, self.padding)
-            starts, ids, sight = row.starts, torch.from_numpy(row.tokens)[None], torch.from_numpy(row.ends)
+            starts, ids = row.starts, torch.from_numpy(row.tokens)[None]
+            sight = tuple(torch.from_numpy(each) for each in (row.ends, *row.blocks(packed.block)))
             placed = positions[0].new_zeros((len(positions[0]), 1, ids.shape[1]))
             for start, each in zip(starts, positions, strict=True):
                 placed[:, 0, start : start + each.shape[1]] = each
         else:
             width = max(map(len, trees))
             starts = tuple(range(0, width * len(trees), width))
-            ids, sight = self._padded(trees, width)
+            ids, visible = self._padded(trees, width)
+            sight = (visible,)
             placed = positions[0].new_zeros((len(positions[0]), len(trees), width))
             for number, each in enumerate(positions):
                 placed[:, number, : each.shape[1]] = each
@@ -95,8 +103,8 @@ class Layout:
         vision = {
             name: move(value) if isinstance(value, torch.Tensor) else value for name, value in batch.vision.items()
         }
-        read, ids, positions, sight = map(move, (batch.read, batch.ids, batch.positions, batch.sight))
-        return replace(batch, read=read, ids=ids, positions=positions, sight=sight, vision=vision)
+        read, ids, positions, *sight = map(move, (batch.read, batch.ids, batch.positions, *batch.sight))
+        return replace(batch, read=read, ids=ids, positions=positions, sight=tuple(sight), vision=vision)
 
     def _to_device(self, tensor: torch.Tensor) -> torch.Tensor:
         return tensor.to(self.device, self.dtype if tensor.is_floating_point() else tensor.dtype)
@@ -106,8 +114,10 @@ class Layout:
         dtype = self.dtype if tensor.is_floating_point() else tensor.dtype
         if tensor.is_cuda:
             return tensor.to(dtype)
-        pinned = torch.empty(tensor.shape, dtype=dtype, pin_memory=True).copy_(tensor)
-        return pinned.to(self.device, non_blocking=True)
+        placed = torch.empty(tensor.shape, dtype=dtype, device=self.device)
+        for part, place in zip(tensor.flatten().split(AT_ONCE), placed.flatten().split(AT_ONCE), strict=True):
+            place.copy_(torch.empty(part.shape, dtype=dtype, pin_memory=True).copy_(part), non_blocking=True)
+        return placed
 
     def _padded(self, trees: Sequence[Tree], width: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Token ids (requests, T) and who sees whom (requests, 1, T, T) of trees padded to a batch."""

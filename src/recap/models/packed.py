@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
 from torch.nn.functional import scaled_dot_product_attention
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
@@ -39,6 +39,12 @@ LONGEST_PICTURE = "recap_longest_picture"
 """where the vision tower's config says how many patches the largest picture of the batch has"""
 BUCKET = 512
 """packed lengths are rounded up to a multiple of this"""
+SMALL_BLOCK, BLOCK = 64, 128
+"""tokens of a block of attention: a tree of some hundreds leaves less of small blocks unused"""
+SMALL_BLOCKS = {"BLOCK_M": SMALL_BLOCK, "BLOCK_N": SMALL_BLOCK, "num_warps": 4, "num_stages": 2}
+"""how FlexAttention computes with small blocks, where numbers of two bytes and heads of at most `WIDEST_HEAD` leave
+room for them; elsewhere it chooses by itself"""
+WIDEST_HEAD = 128
 LONGEST = 1 << 17
 """tokens of a row for which a buffer is kept: one that stays, or the mask would be compiled anew"""
 
@@ -52,6 +58,11 @@ class Packed:
     """per token, the index behind its last descendant"""
     starts: tuple[int, ...]
     """where each tree begins"""
+
+    def blocks(self, size: int) -> list[NDArray[np.int32]]:
+        """The mask's blocks as FlexAttention takes them: for each block of queries, how many blocks of keys it sees in
+        part and which ones (these before all others), and the same of those that it sees whole."""
+        return [each for seen in blocks_seen(self.ends, size) for each in _listed(seen)]
 
 
 class _RowEnds:
@@ -79,6 +90,7 @@ class PackedAttention:
         self.device = device
         self._rows: dict[int, _RowEnds] = {}
         config = model.config
+        self.block = SMALL_BLOCK if _takes_small_blocks(model) else BLOCK
         parts = {id(part): (part, TREES) for part in (config, config.get_text_config())}
         vision = getattr(config, "vision_config", None)
         self._vision = None
@@ -121,14 +133,34 @@ class PackedAttention:
         finally:
             setattr(self._vision, LONGEST_PICTURE, 0)
 
-    def mask(self, ends: torch.Tensor) -> BlockMask:
-        """Who sees whom in a packed row, from each token's end, (T,)."""
+    def mask(self, ends: torch.Tensor, *blocks: torch.Tensor) -> BlockMask:
+        """Who sees whom in a packed row, from each token's end, (T,), and the row's blocks."""
         cuda = self.device.type == "cuda"
         stream = torch.cuda.current_stream(self.device).cuda_stream if cuda else 0
         row = self._rows.setdefault(stream, _RowEnds(torch.zeros(0, dtype=torch.int32, device=self.device)))
         row.fill(ends, LONGEST if cuda else BUCKET)
-        make = _compiled(create_block_mask) if cuda else create_block_mask
-        return make(row.sees, 1, 1, len(ends), len(ends), device=self.device.type)
+        # Only a backward pass needs the blocks by their keys.
+        make: Any = BlockMask.from_kv_blocks
+        return make(*blocks, BLOCK_SIZE=self.block, mask_mod=row.sees, compute_q_blocks=False)
+
+
+def blocks_seen(ends: NDArray[np.int32], size: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which blocks of queries see which blocks of keys, in part and as a whole, (blocks, blocks) each.
+
+    The first and the last end in a block of keys tell: nobody has to look at all pairs of tokens.
+    """
+    keys = ends.reshape(-1, size)
+    begin = np.arange(0, len(ends), size)[:, None]
+    earlier = begin > begin.T
+    wholly = earlier & (keys.min(1) >= begin + size)
+    partly = (earlier & (keys.max(1) > begin) & ~wholly) | (begin == begin.T)
+    return partly, wholly
+
+
+def _listed(blocks: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """For each block of queries, how many blocks of keys it sees, and these before others: (1, 1, n), (1, 1, n, n)."""
+    order = np.argsort(~blocks, axis=-1, kind="stable").astype(np.int32)
+    return blocks.sum(-1, dtype=np.int32)[None, None], order[None, None]
 
 
 _uncompiled: Any = torch.compiler.disable
@@ -144,7 +176,8 @@ def _compiled(function: Any) -> Any:
 @_uncompiled
 def _flex(query: Any, key: Any, value: Any, mask: BlockMask, scaling: float | None) -> Any:
     attend: Any = _compiled(flex_attention) if query.is_cuda else flex_attention
-    return attend(query, key, value, block_mask=mask, scale=scaling, enable_gqa=True)
+    options = SMALL_BLOCKS if mask.BLOCK_SIZE[0] == SMALL_BLOCK else None
+    return attend(query, key, value, block_mask=mask, scale=scaling, enable_gqa=True, kernel_options=options)
 
 
 def attend_trees(
@@ -170,9 +203,15 @@ def attend_pictures(
         parts = (each.split(cu_seq_lens_q.diff().tolist(), dim=2) for each in (query, key, value))
         shown = [scaled_dot_product_attention(*each) for each in zip(*parts, strict=True)]
         return torch.cat(shown, dim=2).transpose(1, 2).contiguous(), None
-    rows = [each[0].transpose(0, 1).contiguous() for each in (query, key, value)]
+    rows = [each[0].transpose(0, 1) for each in (query, key, value)]
     longest = getattr(module.config, LONGEST_PICTURE, 0) or int(max_length_q)
     return _varlen(*rows, cu_seq_lens_q.int(), longest)[None], None
+
+
+def _takes_small_blocks(model: Any) -> bool:
+    config = model.config.get_text_config()
+    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    return head <= WIDEST_HEAD and model.dtype.itemsize == 2
 
 
 def _takes_lengths(model: Any) -> bool:

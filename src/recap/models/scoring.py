@@ -14,7 +14,7 @@ import torch
 
 from recap.models.contract import Request
 from recap.models.fp8 import FP8, Fp8Linear
-from recap.models.layers import restrict_last_layer
+from recap.models.layers import project_patches, restrict_last_layer
 from recap.models.layout import Layout, TreeBatch
 from recap.models.prompt import Prompted, Prompter
 from recap.models.tree import Tree
@@ -57,6 +57,7 @@ class Scorer:
         pad = getattr(prompter.tokenizer, "pad_token_id", None)
         self.layout = Layout(model, self.device, self.dtype, 0 if pad is None else int(pad))
         self.rows_read = restrict_last_layer(model)
+        project_patches(model)
         fp8 = any(isinstance(part, Fp8Linear) for part in model.modules())
         self.precision = str(self.dtype).removeprefix("torch.") + (f"_{FP8}" if fp8 else "")
         self.attention = str(getattr(model.config, "_attn_implementation", None) or "eager")
@@ -214,7 +215,7 @@ class Scorer:
             now.wait_event(batch.copied)
             for tensor in batch.tensors:  # made in another stream: its memory must outlive this forward
                 tensor.record_stream(now)
-        mask = self._mask(batch.sight) if self.packed is None else self.packed.mask(batch.sight)
+        mask = self._mask(*batch.sight) if self.packed is None else self.packed.mask(*batch.sight)
         showing = nullcontext() if self.packed is None else self.packed.showing(batch.longest)
         with self.rows_read.only(read), showing:
             hidden = self.body(

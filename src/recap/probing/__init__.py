@@ -1,7 +1,7 @@
 """Probing: a job of statements and pictures, asked of a model in batches, every margin kept in the store."""
 
 from recap.probing.job import Entry, Item, ProbingJob, plan_job
-from recap.probing.run import Engine, LocalEngine, Margins, ProbeRun, open_engine, rows_of, run_job
+from recap.probing.run import Engine, LocalEngine, Margins, ProbeRun, open_engine, rows_of, run_job, small_collections
 
 __all__ = [
     "Engine",
@@ -15,4 +15,5 @@ __all__ = [
     "plan_job",
     "rows_of",
     "run_job",
+    "small_collections",
 ]

@@ -24,6 +24,9 @@ from recap.probing.job import Item, ProbingJob
 from recap.store import Store
 from recap.table import Row, row_from_fields
 
+HAND_OVER = 5e-4
+"""seconds for which a thread may keep the interpreter while another one waits for it"""
+
 Margins = dict[tuple[str | None, Probe], float]
 """(picture, probe) → margin; the picture is None for questions asked without one"""
 
@@ -124,21 +127,26 @@ def _begun(batches: Iterator[PreparedBatch], model: LikelihoodModel) -> Iterator
 
 @contextlib.contextmanager
 def _quick_turns(wanted: bool) -> Generator[None]:
-    """Let threads hand over the interpreter sooner: who launches work on a GPU should not wait for who prepares.
-
-    Nor for a garbage collection that walks through all that was there before the run: libraries, model, plans.
-    """
+    """Let threads hand over the interpreter sooner: who launches work on a GPU should not wait for who prepares."""
     if not wanted:
         yield
         return
     before = sys.getswitchinterval()
-    sys.setswitchinterval(5e-4)
+    sys.setswitchinterval(HAND_OVER)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+@contextlib.contextmanager
+def small_collections() -> Generator[None]:
+    """Keep garbage collections from walking through all that is there already, libraries and model: 0.3 s each."""
     gc.freeze()
     try:
         yield
     finally:
         gc.unfreeze()
-        sys.setswitchinterval(before)
 
 
 def _ahead(preparer: Preparer, batches: tuple[Batch, ...], threads: int) -> Iterator[PreparedBatch]:
