@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 import torch
+from benchmarks.pictures import SIZES, make
 from torch.utils.flop_counter import FlopCounterMode
 
 from recap.bench.arithmetic import useful_operations
 from recap.bench.run import _join, _Runner, whatsup_work
 from recap.bench.shapes import SHAPES, random_weights
+from recap.images import image_size
 from recap.models.prompt import Prompted
 from recap.models.scoring import Scorer
 from tests.conftest import Ran
@@ -36,6 +38,14 @@ def test_a_folder_of_pictures_is_timed_end_to_end(folder: Path, recap: Any) -> N
     assert found["largest_difference"] < 1e-4
     assert found["ratios"]["vs_calls"] > 2
     assert 0 < found["share_of_matmul"] < 1.5
+
+
+def test_pictures_are_made_of_eight_sizes_no_two_alike_and_the_same_twice(folder: Path) -> None:
+    once = [(path, path.read_bytes()) for path in make(folder, folder / "made", 24)]
+    again = [(path, path.read_bytes()) for path in make(folder, folder / "made", 24)]
+    assert [image_size(path) for path, _ in once] == [*SIZES] * 3
+    assert len({data for _, data in once}) == 24
+    assert once == again, "what was made before is no photograph"
 
 
 @pytest.mark.parametrize(

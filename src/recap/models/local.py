@@ -40,8 +40,9 @@ from recap.schemes import register_parts
 DTYPES = ("float32", "float16", "bfloat16", FP8)
 TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
 """token budgets of one forward: enough to fill the machine, found on an H200 and on two cores"""
-COMPILE_FROM = 1e17
-"""operations of a job from which compiling pays: on an H200 it takes 20 s and saves 0.5 s in 1e15"""
+COMPILE_FROM = 5e16
+"""operations of a job from which compiling pays: on an H200 it takes 17 s and saves 0.7 s in 1e15, so it is paid for
+after 2.5e16; twice that, for hosts that compile longer"""
 PREPARING_ON_GPU = 2 if importlib.util.find_spec("torchvision") else 4
 """threads that prepare batches for a GPU: with torchvision, processors bring threads of their own"""
 
