@@ -91,8 +91,9 @@ demo: $(VENV)/.local
 reproduce: $(VENV)/.eval
 	$(BIN)/recap reproduce --out recap-report
 
+# Tests of one file mostly stay in one process, where what they share is made once.
 test: $(VENV)/.dev
-	$(BIN)/pytest -m "not slow and not ray and not vllm and not llamacpp and not page and not server and not faults and not released and not chaos and not integrations" -n 2
+	$(BIN)/pytest -m "not slow and not ray and not vllm and not llamacpp and not page and not server and not faults and not released and not chaos and not integrations" -n 2 --dist worksteal
 
 test-slow: $(VENV)/.dev
 	$(BIN)/pytest -m slow -n 2

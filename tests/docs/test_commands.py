@@ -154,13 +154,18 @@ def test_pytest_is_given_tests_that_exist(command: Command) -> None:
             assert (ROOT / path.split("::")[0]).exists(), path
 
 
+@lru_cache
+def _help(*program: str) -> str:
+    """What a Python program says of its options; many of them import torch for it."""
+    asked = [sys.executable, *program, "--help"]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
+
+
 @pytest.mark.parametrize("command", once("python"), ids=ids(once("python")))
 def test_a_python_program_has_these_options(command: Command) -> None:
     typed = words(command.text)
     program = typed[1:3] if typed[1] == "-m" else typed[1:2]
-    told = subprocess.run(
-        [sys.executable, *program, "--help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True
-    ).stdout
+    told = _help(*program)
     rest = typed[1 + len(program) :]
     for option in rest:
         if option.startswith("--"):

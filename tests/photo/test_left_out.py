@@ -99,6 +99,7 @@ def test_pictures_that_come_later_join_and_none_that_is_left_out(statements, tmp
     assert lessons.exams["held-out"].rows.tolist() == [4, 5]
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_gives_the_same_weights(statements, tmp_path: Path):
     """Steps with short, medium and long questions; the second run stops in the middle and a third goes on."""
     whole = start(statements, tmp_path / "whole")

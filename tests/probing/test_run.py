@@ -12,7 +12,7 @@ from PIL import Image
 from recap.claims import default_graph
 from recap.images import image_stamp
 from recap.models.contract import Request
-from recap.probing import plan_job, rows_of, run_job
+from recap.probing import plan_job, rows_of, run_job, small_collections
 from recap.store import Store
 from tests.models.tiny import picture
 from tests.probing.echo import Echo, flat, items, shown
@@ -138,6 +138,6 @@ def test_no_more_than_two_batches_of_pictures_are_held() -> None:
             return [[0.0] * len(r.questions) for r in requests]
 
     job = plan_job(items(40), "img", flat, 200)
-    with Store(":memory:") as store:
+    with Store(":memory:") as store, small_collections():
         run_job(job, Forgetful(), store, counted)
     assert max(alive) <= 2 * 2

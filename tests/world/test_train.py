@@ -109,6 +109,7 @@ def test_a_blind_question_does_not_see_the_picture(pool: ScenePool, engine: Loca
     assert changed.tolist() == [False, True, False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("deterministic")
 def test_the_same_seed_gives_the_same_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Eight backgrounds instead of thousands: painting them all takes longer than the training.
