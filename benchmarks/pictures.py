@@ -20,10 +20,10 @@ SMALLEST, QUALITY = 0.5, 90
 def make(source: Path, target: Path, number: int, seed: int = 0) -> list[Path]:
     """So many pictures, no two alike: another part of another photograph each, in sizes that take turns."""
     found = sorted(path for path in source.rglob("*") if path.suffix.lower() in ENDINGS)
-    names = [path for path in found if target not in path.parents]
+    names = [path for path in found if target.resolve() not in path.resolve().parents]
     if not names:
         sys.exit(f"{source}: there is no picture in this folder")
-    photographs = [Image.open(name).convert("RGB") for name in names]
+    photographs = [Image.open(name).convert("RGB") for name in names[:number]]
     target.mkdir(parents=True, exist_ok=True)
     rng, made = np.random.default_rng(seed), list[Path]()
     for i in range(number):

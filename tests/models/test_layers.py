@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pickle
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import transformers
 from recap.models.contract import Request
 from recap.models.fp8 import Fp8Linear, use_fp8
 from recap.models.layers import ReadRowsOnly, project_patches
+from recap.models.layout import Layout
 from recap.models.local import COMPILE_FROM, LocalModel
 from recap.models.prompt import Prompter
 from recap.models.scoring import Scorer
@@ -108,6 +111,33 @@ def test_patches_of_the_kernels_size_are_multiplied(kind: Any, sides: tuple[int,
         assert each.shape == other.shape
         torch.testing.assert_close(each, other)
     assert torch.equal(found[1], wanted[1]), "whole pictures are convolved as before"
+    assert torch.equal(pickle.loads(pickle.dumps(model))[0](patches), found[0])
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (3, 1, 4), (0,), (2, 0, 4), ()])
+def test_copies_to_a_gpu_go_piece_by_piece(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces: list[int] = []
+
+    def unpinned(size: torch.Size, dtype: torch.dtype) -> torch.Tensor:
+        pieces.append(size.numel())
+        return torch.full(size, 9, dtype=dtype)
+
+    monkeypatch.setattr("recap.models.layout.AT_ONCE", 4)
+    monkeypatch.setattr("recap.models.layout._pinned", unpinned)
+    model = SimpleNamespace(base_model_prefix="body", body=None)
+    layout = Layout(model, torch.device("cpu"), torch.bfloat16, 0)
+    given = torch.randn(shape)
+    for tensor in (
+        given,
+        given.double(),
+        given.transpose(0, -1) if shape else given,
+        torch.ones(shape, dtype=torch.int32),
+    ):
+        found = layout._from_pinned(tensor)
+        wanted = tensor.bfloat16() if tensor.is_floating_point() else tensor
+        assert found.dtype == wanted.dtype
+        assert torch.equal(found, wanted)
+    assert max(pieces) <= 4
 
 
 def test_a_tower_that_is_given_patches_multiplies_them() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch.nn.attention.flex_attention import create_block_mask
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from recap.models.packed import BUCKET, PackedAttention, blocks_seen
 from recap.models.tree import Tree, build_tree
@@ -41,21 +44,46 @@ def test_blocks_are_those_of_the_mask_function(block: int, seed: int, trees: int
         "no block that is seen is left out, no other is in"
     )
     assert torch.equal((partly | wholly).int(), wanted.to_dense()[0, 0])
+    for number, listed, seen in zip(row.blocks(block)[::2], row.blocks(block)[1::2], (partly, wholly), strict=True):
+        assert number.shape == (1, 1, len(seen))
+        assert listed.shape == (1, 1, *seen.shape)
+        for n, order, blocks in zip(number[0, 0], listed[0, 0], seen, strict=True):
+            assert list(order[:n]) == list(np.flatnonzero(blocks)), "these before all others"
+            assert sorted(order) == list(range(len(blocks)))
 
 
-def test_the_mask_lists_those_blocks_and_no_token_of_another_tree() -> None:
+def test_no_token_sees_one_of_another_tree() -> None:
     rng = np.random.default_rng(3)
     trees = [_tree(rng, 300) for _ in range(4)]
     row = PackedAttention.row(trees, padding=0)
-    ends = torch.from_numpy(row.ends)
-    partly, wholly = blocks_seen(row.ends, 64)
-    counts, partly_listed, _, _ = row.blocks(64)
-    for number, listed, seen in zip(counts[0, 0], partly_listed[0, 0], partly, strict=True):
-        assert list(listed[:number]) == list(np.flatnonzero(seen))
+    ends, tokens = torch.from_numpy(row.ends), torch.arange(len(row.ends))
+    visible = (tokens[None, :] <= tokens[:, None]) & (tokens[:, None] < ends[None, :])
     for start, tree in zip(row.starts, trees, strict=True):
         inside = slice(start, start + len(tree))
-        tokens = torch.arange(len(ends))
-        visible = (tokens[None, :] <= tokens[:, None]) & (tokens[:, None] < ends[None, :])
         assert torch.equal(visible[inside, inside], torch.from_numpy(tree.visible()))
         assert not visible[inside].clone().index_fill_(1, tokens[inside], 0).any()
-    assert not (partly & wholly).any()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's compiler warns of torch
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler (g++)")
+@pytest.mark.parametrize(("dtype", "block"), [(torch.bfloat16, 64), (torch.float32, 128)])
+@torch.inference_mode()
+def test_compiled_attention_reads_the_listed_blocks_and_no_others(dtype: torch.dtype, block: int) -> None:
+    """Compiled, as on a GPU, FlexAttention goes by the lists; in eager mode it asks the mask function alone."""
+    rng = np.random.default_rng(5)
+    row = PackedAttention.row([_tree(rng, 700) for _ in range(5)], padding=0)
+    config = SimpleNamespace(head_dim=64, _attn_implementation="sdpa")
+    config.get_text_config = lambda: config
+    model = SimpleNamespace(config=config, dtype=dtype)
+    packed = PackedAttention(model, torch.device("cpu"))
+    assert packed.block == block
+    ends = torch.from_numpy(row.ends)
+    mask = packed.mask(ends, *map(torch.from_numpy, row.blocks(packed.block)))
+    query, key, value = (torch.randn(1, heads, len(ends), 64).to(dtype) for heads in (4, 2, 2))
+    found = torch.compile(flex_attention)(query, key, value, block_mask=mask, enable_gqa=True)
+    tokens = torch.arange(len(ends))
+    visible = (tokens[None, :] <= tokens[:, None]) & (tokens[:, None] < ends[None, :])
+    wide = (each.float().repeat_interleave(2, dim=1) for each in (key, value))
+    wanted = torch.nn.functional.scaled_dot_product_attention(query.float(), *wide, attn_mask=visible)
+    torch.testing.assert_close(found.float(), wanted, rtol=2e-2, atol=2e-2 if dtype == torch.bfloat16 else 1e-5)

@@ -141,3 +141,24 @@ def test_no_more_than_two_batches_of_pictures_are_held() -> None:
     with Store(":memory:") as store, small_collections():
         run_job(job, Forgetful(), store, counted)
     assert max(alive) <= 2 * 2
+
+
+def test_collections_pass_by_what_was_there_and_leave_a_freeze_of_somebody_else() -> None:
+    assert gc.get_freeze_count() == 0
+    try:
+        with small_collections():
+            frozen = gc.get_freeze_count()
+            assert frozen > 1000
+            with small_collections():
+                assert gc.get_freeze_count() == frozen
+            assert gc.get_freeze_count() == frozen
+            raise KeyError
+    except KeyError:
+        assert gc.get_freeze_count() == 0
+    gc.freeze()
+    try:
+        with small_collections():
+            pass
+        assert gc.get_freeze_count() > 1000
+    finally:
+        gc.unfreeze()

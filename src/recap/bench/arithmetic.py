@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from recap.models.fp8 import Fp8Linear
-from recap.models.layers import repeated_layers
+from recap.models.layers import head_width, repeated_layers
 from recap.models.layout import TreeBatch
 from recap.models.scoring import Scorer
 
@@ -49,9 +49,7 @@ def useful_operations(scorer: Scorer, batch: TreeBatch) -> float:
             hooks.callback(tower[0].register_forward_hook(shape).remove)
         scorer.tree(batch)
     config = scorer.model.config.get_text_config()
-    width = config.num_attention_heads * (
-        getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    )
+    width = config.num_attention_heads * head_width(config)
     pairs = sum(int((tree.subtree_ends() - range(len(tree))).sum()) for tree in batch.trees)
     attention = 4.0 * pairs * width * config.num_hidden_layers
     for tower in towers:

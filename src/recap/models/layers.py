@@ -1,12 +1,11 @@
 # torch and transformers type their own functions only in part.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-"""A model's layers: finding them, compiling them, and computing less in the first one and in the last."""
+"""A model's layers: finding them, compiling them, and what is done otherwise in the first one and in the last."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import torch
@@ -40,28 +39,46 @@ def _size(part: nn.ModuleList) -> int:
     return sum(parameter.numel() for parameter in part.parameters())
 
 
+def head_width(config: Any) -> int:
+    """Numbers of one head of a decoder's attention."""
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+
+
 def project_patches(model: Any) -> None:
     """Make convolutions over single patches matrix products, in place: the kernels for them can be forty times slower.
 
     Some vision towers are given patches already cut, so that a kernel's place is the whole of its input.
     """
     for part in model.modules():
-        plain = type(part) in (nn.Conv2d, nn.Conv3d) and part.groups == 1 and not any(part.padding)
-        if plain and part.stride == part.kernel_size:
-            part.__class__ = _by_product(type(part))
+        if type(part) in BY_PRODUCT and part.groups == 1 and not any(part.padding) and part.stride == part.kernel_size:
+            part.__class__ = BY_PRODUCT[type(part)]
 
 
-@cache
-def _by_product(kind: Any) -> type:
-    """The class of a convolution that multiplies where its input is patches of the kernel's size."""
+def _by_product(conv: nn.Conv2d | nn.Conv3d, patches: torch.Tensor) -> torch.Tensor | None:
+    """What a convolution makes of patches as large as its kernel; None for other inputs."""
+    if tuple(patches.shape[2:]) != conv.kernel_size:
+        return None
+    rows = linear(patches.flatten(1), conv.weight.flatten(1), conv.bias)
+    return rows.view(*rows.shape, *(1 for _ in conv.kernel_size))
 
-    def forward(self: Any, patches: torch.Tensor) -> torch.Tensor:
-        if tuple(patches.shape[2:]) != self.kernel_size:
-            return kind.forward(self, patches)
-        rows = linear(patches.flatten(1), self.weight.flatten(1), self.bias)
-        return rows.view(*rows.shape, *(1 for _ in self.kernel_size))
 
-    return type(kind.__name__, (kind,), {"forward": forward, "__module__": kind.__module__})
+class PatchConv2d(nn.Conv2d):
+    """A convolution that multiplies where its input is single patches."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        made = _by_product(self, input)
+        return super().forward(input) if made is None else made
+
+
+class PatchConv3d(nn.Conv3d):
+    """The same over frames."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        made = _by_product(self, input)
+        return super().forward(input) if made is None else made
+
+
+BY_PRODUCT: dict[type, type] = {nn.Conv2d: PatchConv2d, nn.Conv3d: PatchConv3d}
 
 
 class RowsRead:

@@ -116,7 +116,7 @@ class Layout:
             return tensor.to(dtype)
         placed = torch.empty(tensor.shape, dtype=dtype, device=self.device)
         for part, place in zip(tensor.flatten().split(AT_ONCE), placed.flatten().split(AT_ONCE), strict=True):
-            place.copy_(torch.empty(part.shape, dtype=dtype, pin_memory=True).copy_(part), non_blocking=True)
+            place.copy_(_pinned(part.shape, dtype).copy_(part), non_blocking=True)
         return placed
 
     def _padded(self, trees: Sequence[Tree], width: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -161,6 +161,10 @@ class Layout:
         accepted = inspect.signature(rope_index).parameters
         positions, _ = rope_index(**{name: value for name, value in given.items() if name in accepted})
         return [positions[:, row, : len(path)] for row, path in enumerate(paths)]
+
+
+def _pinned(shape: torch.Size, dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty(shape, dtype=dtype, pin_memory=True)
 
 
 def path_to(tree: Tree, node: int) -> list[int]:

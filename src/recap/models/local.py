@@ -40,9 +40,9 @@ from recap.schemes import register_parts
 DTYPES = ("float32", "float16", "bfloat16", FP8)
 TOKENS_ON_GPU, TOKENS_ON_CPU = 32768, 2048
 """token budgets of one forward: enough to fill the machine, found on an H200 and on two cores"""
-COMPILE_FROM = 5e16
-"""operations of a job from which compiling pays: on an H200 it takes 17 s and saves 0.7 s in 1e15, so it is paid for
-after 2.5e16; twice that, for hosts that compile longer"""
+COMPILE_FROM = 7e16
+"""operations of a job, as planned, from which compiling pays: on an H200 it takes 17 s and saves 0.5 s in 1e15, so it
+is paid for after 3.4e16; twice that, for hosts that compile longer"""
 PREPARING_ON_GPU = 2 if importlib.util.find_spec("torchvision") else 4
 """threads that prepare batches for a GPU: with torchvision, processors bring threads of their own"""
 
@@ -105,7 +105,7 @@ class LocalModel:
         """A checkpoint by folder or hub name, in the precision that its config names unless a `dtype` is given.
 
         `called` is the name it goes by where that is not the folder's.
-        `compiled` fuses the layers' small operations: half a minute at the start, a fifth of the time of every forward.
+        `compiled` fuses the layers' small operations: half a minute at the start, a quarter of every forward's time.
         Where it is not given, `expect` decides.
         `answers`: "continuation" scores " yes" and " no", as the paper; "spellings" sums over Yes, yes, YES and so on.
         `max_pixels`: larger pictures are scaled down to so many. `pad`: pictures are padded to a square, so that a

@@ -25,6 +25,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, sdpa_mask
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from recap.models.layers import head_width
 from recap.models.tree import Tree
 
 try:
@@ -209,9 +210,10 @@ def attend_pictures(
 
 
 def _takes_small_blocks(model: Any) -> bool:
-    config = model.config.get_text_config()
-    head = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return head <= WIDEST_HEAD and model.dtype.itemsize == 2
+    try:
+        return head_width(model.config.get_text_config()) <= WIDEST_HEAD and model.dtype.itemsize == 2
+    except AttributeError:  # a config that tells nothing of its heads
+        return False
 
 
 def _takes_lengths(model: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
@@ -84,7 +85,8 @@ class Collector:
                     settings.append(self._setting(model, checkpoint, data, statements))
                 except LackingError as error:
                     lacking[checkpoint.key, data] = str(error)
-            del model  # the next one may need the memory
+            del model  # the next one may need the memory, and compiled layers hold each other
+            gc.collect()
         if not settings:
             raise RecapError("; ".join(dict.fromkeys(lacking.values())) or f"nothing of suite {suite.name} is needed")
         titles = {checkpoint.key: checkpoint.title for checkpoint in suite.checkpoints} | dict(suite.titles)
