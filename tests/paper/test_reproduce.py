@@ -16,6 +16,9 @@ Made = tuple[Reproduction, list[str], dict[str, Any]]
 PART = {"vsr": 20.0, "whatsup": 20.0, "gsr": 20.0}
 
 
+pytestmark = pytest.mark.slow  # a run of half a minute
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """A real run: its result, what it said on the way, and its numbers by experiment."""
