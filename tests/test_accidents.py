@@ -60,6 +60,11 @@ def table(tmp_path: Path) -> Path:
         "table convert {t} {t}",
         "table convert {t} {l}",
         "probe {t} --model world:aligned --out {t}",
+        "probe {t} --model world:aligned --store {n} --out {n}",
+        "graph learn {t} --out {t}",
+        "plan {t} --risk-at-most 0.2 --units 20 --out {l}",
+        "queue {t} --policy {o} --out {t}",
+        "table label {t} {o} {o}",
     ],
 )
 def test_a_result_never_replaces_what_it_is_made_from(tmp_path: Path, table: Path, command: str) -> None:
@@ -68,7 +73,7 @@ def test_a_result_never_replaces_what_it_is_made_from(tmp_path: Path, table: Pat
     link.symlink_to(table)
     before = table.read_bytes(), other.read_bytes()
     with pytest.raises(RecapError, match="writing there would replace it"):
-        app(command.format(t=table, o=other, l=link).split(), standalone_mode=False)
+        app(command.format(t=table, o=other, l=link, n=tmp_path / "new.jsonl").split(), standalone_mode=False)
     assert (table.read_bytes(), other.read_bytes()) == before
     refuse_overwriting(tmp_path / "new.jsonl", table)
     refuse_overwriting("/dev/stdout", "/dev/stdin")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from recap.audit import AuditCase, Auditor, Picture, Verdict
 from recap.chats import AuditFailedError, ChatQuestion, NotAuditableError, asked
 from recap.claims import Claim
-from recap.claims.answers import said, spoken, yes_or_no
+from recap.claims.answers import announced, said, spoken, yes_or_no
 from recap.claims.text import TextClaim, Unsure
 from recap.errors import RecapError
 from recap.texts import LONGEST_TEXT, ClaimVerdict, TextReading, TextVerdict
@@ -112,11 +112,12 @@ class AnswerReading:
         length = len(shown.strip())  # what was thought before it does not count
         if length > LONGEST_TEXT:
             raise AuditFailedError(f"the answer has {length:,} characters; at most {LONGEST_TEXT:,} are audited")
-        word = yes_or_no(spoken(shown.strip()) if shown.strip() else "")
+        beginning = spoken(shown.strip()) if shown.strip() else ""
+        word = yes_or_no(beginning) or announced(beginning)
         answer = word if claim is not None else None
         reading = auditor.read_text(shown, claims=claims)
         place = _place(reading, claim, answer, shown)
-        reading = _without_echo(reading, claim if answer is not None else None)
+        reading = _without_echo(reading, claim, answer)
         if answer is None and not reading.checks:
             # A bare yes or no is not audited for what the question lacks; any other answer for what it says itself.
             why = NO_ANSWER if claim is not None else NO_CLAIM if word is None else question.why
@@ -210,9 +211,9 @@ def _counted(claims: Sequence[ClaimVerdict], asked_for: Claim | None) -> list[Cl
     ]
 
 
-def _without_echo(reading: TextReading, claim: Claim | None) -> TextReading:
-    """The claims of the sentences, without the one that only repeats the question."""
-    checks = [check for check in reading.checks if claim is None or not _repeats(check.said, claim)]
+def _without_echo(reading: TextReading, claim: Claim | None, answer: str | None) -> TextReading:
+    """The claims of the sentences, without the one that only repeats the answer; one that denies it stays."""
+    checks = [check for check in reading.checks if not _echoes(check.said, claim, answer)]
     why = f"the answer makes more than {MOST_CLAIMS} claims, and the first of them are audited"
     more = tuple(Unsure(check.said.start, check.said.end, why) for check in checks[MOST_CLAIMS:])
     extraction = replace(reading.extraction, unsure=(*reading.extraction.unsure, *more))
@@ -222,14 +223,16 @@ def _without_echo(reading: TextReading, claim: Claim | None) -> TextReading:
 def _place(reading: TextReading, claim: Claim | None, answer: str | None, shown: str) -> tuple[int, int]:
     """Where an answer says its yes or no: in the sentence that repeats the question, else where the word is."""
     for check in reading.checks:
-        if claim is not None and check.said.answer == answer and _repeats(check.said, claim):
+        if _echoes(check.said, claim, answer):
             return check.said.start, check.said.end
     word = re.search(r"\b(?:yes|true)\b" if answer == "yes" else r"\b(?:no|false)\b", shown, re.IGNORECASE)
     return word.span() if word else (0, 0)
 
 
-def _repeats(said: TextClaim, claim: Claim) -> bool:
-    """Whether a claim is what the question asks."""
+def _echoes(said: TextClaim, claim: Claim | None, answer: str | None) -> bool:
+    """Whether a claim says what a yes or no to the question says."""
+    if claim is None or said.answer != answer:
+        return False
     asked_for = claim.statement
     named = (said.subject.lower(), said.relation, (said.object or "").lower())
     return named == (asked_for.subject.lower(), asked_for.relation, asked_for.object.lower())

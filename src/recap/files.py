@@ -95,12 +95,12 @@ def check_writable(path: str | Path) -> None:
 
 
 def refuse_overwriting(out: str | Path | None, *inputs: str | Path | None) -> None:
-    """Complain where a result would replace what it is made from."""
+    """Complain where a result would replace what it is made from, or what else is kept in that run."""
     for each in inputs:
-        if out is None or each is None or not Path(out).is_file():
-            continue
+        if out is None or each is None or (Path(out).exists() and not Path(out).is_file()):
+            continue  # nothing is replaced in a device or a pipe
         with contextlib.suppress(OSError):
-            if Path(each).samefile(out):
+            if os.path.realpath(each) == os.path.realpath(out) or Path(each).samefile(out):
                 raise RecapError(
                     f"{out}: this is the file that is read, and writing there would replace it; give another"
                 )

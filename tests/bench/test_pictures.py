@@ -51,7 +51,7 @@ def test_pictures_are_made_of_eight_sizes_no_two_alike_and_the_same_twice(folder
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--pictures", "nowhere"], "nowhere: there is no picture"),
+        (["--pictures", "nowhere"], "nowhere: no such folder"),
         (["--model", "world:aligned"], "belong to --pictures"),
         (["--pictures", "{folder}", "--dtype", "fp9"], "is not a dtype"),
         (["--pictures", "{folder}", "--model", "http://localhost:1/v1#x"], "localhost"),

@@ -299,3 +299,27 @@ def test_python_takes_files_as_the_commands_do(recap: Recap, table: Path, tmp_pa
     decided = [decision.to_json() for decision in package.decide(tmp_path / "function.json", table)]
     assert decided == recap("decide", table, "--policy", tmp_path / "command.json").lines
     assert package.evaluate(table, splits=2).to_json() == recap("evaluate", table, "--splits", 2, "--json").json
+
+
+def test_decide_says_how_often_confidence_in_the_other_answer_decided(recap: Recap, tmp_path: Path) -> None:
+    lines = write(random_rows(1, 60), tmp_path / "rows.jsonl").read_text().splitlines()
+    rows = [json.loads(line) | {"answer": None} for line in lines]
+    turned = [row | {"answer": "no" if row["direct"]["image"] >= 0 else "yes"} for row in rows]
+    own, other, policy = tmp_path / "own.jsonl", tmp_path / "other.jsonl", tmp_path / "policy.json"
+    for table, held in ((own, rows), (other, turned)):
+        table.write_text("".join(json.dumps(row) + "\n" for row in held))
+    assert recap("calibrate", own, "--mode", "confidence", "--out", policy).code == 0
+    assert "not the model's own" not in recap("decide", own, "--policy", policy).err
+    ran = recap("decide", other, "--policy", policy)
+    accepted = sum(json.loads(line)["accepted"] for line in ran.out.splitlines())
+    assert accepted > 0
+    assert f"{accepted} accepted answers are not the model's own" in ran.err
+
+
+def test_an_answer_that_the_model_would_not_give_is_not_ascribed_to_it(recap: Recap) -> None:
+    question = "Is the crate on the suitcase?"
+    own = recap("audit", "world:whatsup/0003", question, "--json").json["answer"]
+    other = "no" if own == "yes" else "yes"
+    assert f': "{own}"' in recap("audit", "world:whatsup/0003", question).out
+    said = recap("audit", "world:whatsup/0003", question, "--answer", other).out.replace("\n", " ")
+    assert f'answered "{other}" (world:aligned says "{own}")' in said

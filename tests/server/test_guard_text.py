@@ -20,7 +20,7 @@ from starlette.testclient import TestClient
 import recap.server
 from recap import Auditor
 from recap.answers import RejectRule, audit_answer
-from recap.claims.answers import said, spoken, yes_or_no
+from recap.claims.answers import announced, said, spoken, yes_or_no
 from recap.errors import RecapError
 from recap.models.local import LocalModel
 from recap.routing import BundledAuditor
@@ -86,7 +86,42 @@ def test_the_reason_counts_the_claims_that_are_listed() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["<think>No, or is it?</think>Yes.", '{"answer": "yes"}', '```json\n{"answer": true}\n```']
+    "text",
+    [
+        "Yes, but the cup is not above the table.",
+        "No, the cup is above the table.",
+        "Yes. The cup isn't above the table.",
+    ],
+)
+def test_an_answer_that_denies_itself_is_not_accepted(text: str) -> None:
+    found = audit_answer(BundledAuditor.load_default(), COFFEE, "Is the cup above the table?", text)
+    assert found.word == "rejected"
+    assert {each.claim.answer for each in found.listed if each.claim.relation == "above"} == {"yes", "no"}
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("The answer is no.", "no"),
+        ("Answer: No", "no"),
+        ("**Final answer:** Yes", "yes"),
+        ("So, my answer is: yes, the cup is above the table.", "yes"),
+        ("The answer is no longer visible.", None),
+        ("I am not sure if the answer is yes.", None),
+        ("Answer: no idea", None),
+        ("The answer is yes. Or: the answer is no.", None),
+        ("Yes. No.", None),
+        ("Yes\n\nNo", None),
+        ("No. No, it is not.", "no"),
+    ],
+)
+def test_what_leads_to_a_yes_or_no_is_read_over_and_both_are_neither(text: str, answer: str | None) -> None:
+    assert (yes_or_no(text) or announced(text)) == answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["The answer is yes.", "<think>No, or is it?</think>Yes.", '{"answer": "yes"}', '```json\n{"answer": true}\n```'],
 )
 def test_a_yes_in_other_clothes_is_a_yes(guard: Start, url: str, answer: str) -> None:
     address, _ = guard(Upstream(lambda _: answer))

@@ -103,7 +103,8 @@ def bench_pictures(
     """Time a model on the pictures of a folder in all three ways. `random`: its shape with random weights."""
     files = sorted(str(path) for path in Path(folder).rglob("*") if path.suffix.lower() in ENDINGS)[:images]
     if not files:
-        raise RecapError(f"{folder}: there is no picture in this folder")
+        missing = "there is no picture in this folder" if Path(folder).is_dir() else "no such folder"
+        raise RecapError(f"{folder}: {missing}")
     if statements < 1:
         raise RecapError(f"statements is {statements}; at least one per picture is needed")
     one_of(dtype or "float32", DTYPES, "a dtype")

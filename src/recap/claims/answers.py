@@ -15,6 +15,11 @@ SENTENCE_STARTS = re.compile(
     r"a|an|as|based|because|both|he|i|in|it|it's|its|on|she|since|that|the|there|these|they|this|those", re.IGNORECASE
 )
 """words that may follow a bare yes or no: "no the mug is …" answers, "no idea", "no mug is …" and "yes or no" do not"""
+_LEAD = re.compile(
+    r"\A[\s*_#>-]*(?:(?:so|thus|hence|therefore),?\s+)?(?:(?:the|my)\s+)?(?:(?:final|short|correct)\s+)?answer\s*(?:is\s*[:：]?|[:：])\s*",
+    re.IGNORECASE,
+)
+"""what may stand before a yes or no: "Answer: no", "The answer is no." """
 _TAG = re.compile(r"[<◁](/?)(?:seed:)?(?:think|thinking|thought|reasoning)[>▷]|\[(/?)THINK\]", re.IGNORECASE)
 """where a thought begins or ends"""
 _CONCLUDED = re.compile(r"(?:final answer|answer)(?: is)? ?[:：]? ?[*_\"“]*(yes|no)\b", re.IGNORECASE)
@@ -157,8 +162,21 @@ def yes_or_no(text: str) -> str | None:
     if match is None:
         return None
     answer, rest = match[1].lower(), match[2]
+    if re.fullmatch(r"\W*(?:yes|no)\W*", rest, re.IGNORECASE) and answer not in rest.lower():
+        return None  # "Yes. No." answers nothing
     bare = re.match(r"[^\S\n]+([\w'/-]*\w[\w'/-]*)", rest)
     return answer if bare is None or SENTENCE_STARTS.fullmatch(bare[1]) else None
+
+
+def announced(text: str) -> str | None:
+    """The answer that a text announces at its beginning, if it names no other one further on.
+
+    >>> announced("Answer: No"), announced("The answer is no."), announced("The answer is no longer in sight.")
+    ('no', 'no', None)
+    """
+    lead = _LEAD.match(text)
+    found = None if lead is None else yes_or_no(text[lead.end() :])
+    return found if {each.lower() for each in _CONCLUDED.findall(" ".join(text.split()))} <= {found} else None
 
 
 def concluded(text: str) -> str | None:

@@ -148,7 +148,10 @@ def _show(verdict: recap.Verdict, promise: str | None) -> None:
         grid.add_row(probe.role, escape(printable(probe.question)), f"{probe.margin:+.2f}", _bar(probe.margin / widest))
     console = Console(highlight=False)
     who, word = escape(printable(verdict.model or "the model")), verdict.word.replace("-", " ")
-    console.print(f'{escape(printable(verdict.question))}  →  {who}: "{verdict.answer}"  [bold {colour}]{word}[/]')
+    direct = next((probe.margin for probe in verdict.probes if probe.role == "direct"), None)
+    own = verdict.answer if direct is None else "yes" if direct >= 0 else "no"
+    answered = f'{who}: "{own}"' if own == verdict.answer else f'answered "{verdict.answer}" ({who} says "{own}")'
+    console.print(f"{escape(printable(verdict.question))}  →  {answered}  [bold {colour}]{word}[/]")
     if verdict.correction is not None:
         console.print(f'corrected answer: [bold]"{verdict.correction}"[/]')
     console.print(Panel(grid, title="probes: log p(yes) − log p(no)", title_align="left", expand=False))

@@ -151,8 +151,9 @@ def learn(
     from dataclasses import asdict
 
     from recap.evaluation.learned_graph import learn_graph
-    from recap.files import write_text
+    from recap.files import refuse_overwriting, write_text
 
+    refuse_overwriting(out, table, graph)
     found = learn_graph(recap.read_table(table, graph), share, least)
     write_text(out, found.text)
     kept = [edge for edge in found.edges if edge.retained]

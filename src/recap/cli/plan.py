@@ -10,7 +10,7 @@ import typer
 import recap
 from recap.cli import options as opt
 from recap.cli.console import check_format, notice, print_as, print_json, print_tables
-from recap.files import check_writable
+from recap.files import check_writable, refuse_overwriting
 from recap.tabular import Tabular
 
 
@@ -39,6 +39,7 @@ def run(
     options = opt.pick(locals(), "risk_at_most units confidence of mode graph")
     check_format(form, json)
     if out is not None:
+        refuse_overwriting(out, table, graph)
         check_writable(out)
     found = recap.plan_labels(table, **options)
     if out is not None:

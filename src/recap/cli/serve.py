@@ -110,6 +110,8 @@ def run(
             "--upstream needs --model: real traffic is not audited by a small bundled model unless you name it "
             "(--model http://host:port/v1 for the upstream itself, or --model photo:coco for photographs)"
         )
+    if upstream is None and (on_reject, on_failure, reject_when) != (None, None, None):
+        notice("there is no --upstream: what is done with answers applies to LiteLLM's guardrail route alone")
     if review is not None:
         from recap.table import check_appendable
 

@@ -83,6 +83,11 @@ def decide(
         more = [f"{words[each]} {each.replace('-', ' ')}" for each in ("corrected", "cannot-be-told") if words[each]]
         also = f", {', '.join(more)}" if more else ""
         notice(f"{accepted} of {len(decisions)} answers accepted ({accepted / len(decisions):.1%}){also} → {out}")
+    if foreign := sum(decision.accepted and decision.foreign for decision in decisions):
+        notice(
+            f"{foreign} accepted answers are not the model's own, and its confidence in the other answer alone decided "
+            "(the paper's rule for tables; recap audit rejects such answers)"
+        )
     notice(frozen.promise)
 
 
@@ -125,6 +130,9 @@ def label(
     \b
     Example: recap table label table.jsonl queue.jsonl labelled.jsonl
     """
+    from recap.files import refuse_overwriting
+
+    refuse_overwriting(out, table, labels, graph)
     rows = recap.label(table, labels, graph=graph).rows
     recap.write_table(rows, out)
     typer.echo(f"{sum(row.label is not None for row in rows)} of {len(rows)} rows have a label → {out}")
@@ -147,6 +155,9 @@ def queue(
     \b
     Example: recap queue table.jsonl --policy policy.json --number 20 --out queue.jsonl
     """
+    from recap.files import refuse_overwriting
+
+    refuse_overwriting(out, table, policy, graph)
     rows = recap.queue(policy, table, number=number, graph=graph, any_model=any_model)
     if out is None:
         write_lines(
